@@ -212,11 +212,11 @@ class _Router:
         return [self.table.levels[self.column[name]] if name in self.column else none for name in self.attributes]
 
     @cached_property
-    def _matrix(self) -> npt.NDArray[np.int32]:
+    def _matrix(self) -> npt.NDArray[Any]:
         """The codes of each attribute of the release, shape (n_attributes, n_qi)."""
         if list(self.attributes) == list(self.column):
-            return self.table.codes.T.astype(np.int32, copy=False)
-        found = np.zeros((len(self.attributes), len(self.table)), np.int32)
+            return self.table.codes.T
+        found = np.zeros((len(self.attributes), len(self.table)), self.table.codes.dtype)
         for i, name in enumerate(self.attributes):
             if name in self.column:
                 found[i] = self.table.codes[:, self.column[name]]

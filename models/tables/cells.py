@@ -508,11 +508,15 @@ def encoded_columns(
     there = [attribute for attribute in attributes if attribute.name in frame.columns]
     named = [attribute.name for attribute in there if attribute.values is not None]
     texts = dict(zip(named, map(Column.texts, map(frame.columns.__getitem__, named)), strict=True))
-    codes = np.empty((len(there), len(frame.lines[keep])), np.int32)  # columns, which are looked at one by one
-    levels = []
-    for column, attribute in zip(codes, there, strict=True):
-        column[:], level = encode_column(frame, attribute, keep, problems, texts.get(attribute.name))
+    columns, levels = [], []
+    for attribute in there:
+        column, level = encode_column(frame, attribute, keep, problems, texts.get(attribute.name))
+        # In the smallest integers that hold it, one more and -1: of many people codes take most of the memory.
+        columns.append(column.astype(np.min_scalar_type(-1 - len(level))))
         levels.append(level)
+    codes = np.empty((len(there), len(frame.lines[keep])), np.result_type(np.int8, *columns))
+    for j, column in enumerate(columns):  # which are looked at one by one
+        codes[j] = column
     return codes.T, tuple(levels)
 
 

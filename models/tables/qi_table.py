@@ -58,7 +58,7 @@ class QITable:
     ----------
     attributes : tuple of Attribute
         The public attributes, in the order of the release.
-    codes : int32 or int64, shape (n_distinct, n_attributes)
+    codes : integers, shape (n_distinct, n_attributes)
         Indices into ``levels``.
     levels : tuple of arrays, one per attribute
         Categorical: its declared values (str). Numeric: the sorted distinct values present (float64), at the end NaN

@@ -9,8 +9,11 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.documents import release_document
 
+import maxent
 from maxent.models.errors import InvalidInput
+from maxent.models.formats.maxent_json.read import parse_release
 from maxent.models.release import Attribute, Release, Target
 from maxent.models.tables.qi_table import read_qi, read_records
 from maxent.models.tables.truth_and_facts import read_facts, read_marginal, read_truth
@@ -73,6 +76,21 @@ def test_the_frame_has_the_public_attributes_and_the_count():
     frame = read_qi(DATA, RELEASE).frame()
     assert frame.to_dict("list") == expected.to_dict("list")
     assert list(frame.columns) == ["Education", "Age", "count"]
+
+
+@pytest.mark.parametrize(("size", "narrowest"), [(2, np.int8), (127, np.int8), (128, np.int16), (40_000, np.int32)])
+def test_codes_are_the_smallest_integers_that_hold_them(size, narrowest):
+    domain = [f"v{i}" for i in range(size)]
+    release = Release(Target("T", ("0", "1")), (Attribute("A", values=tuple(domain)), Attribute("B", "numeric")), ())
+    frame = pd.DataFrame({"A": domain, "B": np.arange(size)[::-1]})
+    table = read_qi(frame, release)
+    assert table.codes.dtype == narrowest
+    assert table.frame()[["A", "B"]].to_dict("list") == frame.to_dict("list")
+    tree = {"id": "N", "attribute": "B", "branches": [{"le": size - 2, "child": "L"}, {"gt": size - 2, "child": "M"}]}
+    leaves = {"id": "L", "counts": {"0": size - 1, "1": 0}}, {"id": "M", "counts": {"0": 0, "1": 1}}
+    document = release_document("T", "01", {"A": domain, "B": None}, [tree, *leaves])
+    posterior = maxent.estimate(parse_release(document, "r"), frame).posterior
+    assert posterior.iloc[:, -1].tolist() == [1.0, *[0.0] * (size - 1)]
 
 
 def test_an_attribute_may_be_called_count():
