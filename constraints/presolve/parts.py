@@ -534,7 +534,7 @@ def _bounds(view: PartView, statements: PartRows, known: FloatArray) -> tuple[Fl
 # rates (the label's mass is fixed, the other classes share the rest equally), counts, intervals and facts.
 
 # Groups whose closed forms are computed together: their break points are sorted, which takes memory.
-AT_ONCE = 65_536
+AT_ONCE = 16_384
 
 
 def solve_leafwise(
@@ -554,15 +554,19 @@ def solve_leafwise(
     label = np.full(n_groups, -1, np.int64)
     label[group[labelled]] = label_of[labelled]
     solved[group[labelled][label[group[labelled]] != label_of[labelled]]] = False  # two trees name classes that tie
-    lower, upper = np.zeros((n_groups, n)), np.repeat(weight[:, None], n, axis=1)
     bounds = np.flatnonzero((label_of[table.of] < 0) & (group[table.of] >= 0))
-    at = group[table.of[bounds]], table.alone[bounds]
-    np.maximum.at(lower, at, table.lower[bounds])
-    np.minimum.at(upper, at, table.upper[bounds])
+    bounds = bounds[solved[group[table.of[bounds]]]]
+    bounds = bounds[np.argsort(group[table.of[bounds]], kind="stable")]
     masses = np.repeat((weight / n)[:, None], n, axis=1)
-    for some in np.array_split(np.flatnonzero(solved), 1 + n_groups // AT_ONCE):
+    pieces = np.array_split(np.flatnonzero(solved), 1 + n_groups // AT_ONCE)
+    ends = np.searchsorted(group[table.of[bounds]], [piece[0] for piece in pieces[1:] if len(piece)])
+    for some, mine in zip(pieces, np.split(bounds, ends), strict=False):  # without empty ones at the end
         check()
-        masses[some] = water_fill(weight[some], lower[some], upper[some], label[some])
+        lower, upper = np.zeros((len(some), n)), np.repeat(weight[some, None], n, axis=1)
+        at = np.searchsorted(some, group[table.of[mine]]), table.alone[mine]
+        np.maximum.at(lower, at, table.lower[mine])
+        np.minimum.at(upper, at, table.upper[mine])
+        masses[some] = water_fill(weight[some], lower, upper, label[some])
     return masses, solved
 
 

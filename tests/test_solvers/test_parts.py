@@ -1,5 +1,6 @@
 """One part: where solves start, how often, which answer is kept, and what a back end's word is worth."""
 
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +12,8 @@ from support.programs import private, public, whole
 from test_solvers.test_dual import counted
 
 import maxent
+from maxent.api.estimate import compile_release
+from maxent.constraints.presolve import parts
 from maxent.constraints.presolve.merge import known_totals, needed, unmerged
 from maxent.constraints.presolve.parts import solve_leafwise
 from maxent.constraints.program.residuals import Evaluator
@@ -48,6 +51,33 @@ def task_of(release, frame):
     keep = needed(program, known_totals(program), Evaluator(program).linear)
     cold, _ = solve_leafwise(program, unmerged(program), keep)
     return Task(part, cold)
+
+
+def test_bounds_of_a_few_groups_at_a_time_are_in_memory(monkeypatch):
+    """Of 30,000 people, about a hundred of whom something is stated, the masses and little else."""
+    n, known, names = 30_000, 100, [f"c{x}" for x in range(30)]
+    values = [str(i) for i in range(known)]
+    leaves = [
+        {"id": f"L{i}", **({"label": "c0", "error_rate": 0.5} if i % 3 else {"counts": {names[i % 30]: 1}})}
+        for i in range(known)
+    ]
+    branches = [{"in": [value], "child": f"L{value}"} for value in values] + [{"in": ["else"], "child": "M"}]
+    nodes = [{"id": "N", "attribute": "A", "branches": branches}, *leaves, {"id": "M"}]
+    document = release_document("X", names, {"A": [*values, "else"], "B": None}, nodes)
+    table = pd.DataFrame({"A": [*values, *["else"] * (n - known)], "B": np.arange(n)})
+    table["count"] = [1 + (i < known and i % 3 > 0) for i in range(n)]
+    program = compile_release(parse_release(document, "test"), table, count="count")
+    keep = needed(program, known_totals(program), Evaluator(program).linear)
+    at_once, solved = solve_leafwise(program, unmerged(program), keep)
+    monkeypatch.setattr(parts, "AT_ONCE", 500)
+    tracemalloc.start()
+    found, alike = solve_leafwise(program, unmerged(program), keep)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert solved.all()
+    assert np.array_equal(alike, solved)
+    assert np.array_equal(found, at_once)
+    assert most < 2 * found.nbytes
 
 
 @pytest.fixture(scope="module")
