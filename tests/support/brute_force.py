@@ -19,7 +19,7 @@ from scipy.optimize import linprog, minimize
 
 import maxent
 from maxent.models.release import Node, Release, Tree
-from support.strategies import Case, Recipe, Style, cases, leaves_of, populations
+from support.strategies import Case, Recipe, Style, cases, leaves_of, owners_of, populations
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -316,10 +316,7 @@ def refusal(found: Any) -> str | None:
 
 def _answer(problem: Dense, found: Any) -> tuple[list[int], FloatArray]:
     """The rows of the answer for each quasi-identifier of the dense problem, and its masses in that one's order."""
-    frame, cells = found.program.table.frame(), found.program.cells
-    names = [c for c in problem.q.columns if c != "w"]
-    index = {row: i for i, row in enumerate(frame[names].itertuples(index=False, name=None))}
-    rows = [index[row] for row in problem.q[names].itertuples(index=False, name=None)]
+    rows, cells = owners_of(found.program, problem.q), found.program.cells
     cell = {(int(o), *map(int, leaf)): i for i, (o, leaf) in enumerate(zip(cells.owner, cells.leaf, strict=True))}
     assert len(cell) * problem.n_classes == len(problem.w)
     at = [cell[rows[q], *map(int, place)] for q, place in zip(problem.owner, problem.place, strict=True)]

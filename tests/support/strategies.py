@@ -472,21 +472,27 @@ def leaves_of(release: Release, records: Any) -> IntArray:
     return out
 
 
-def true_masses(case: Case, program: Any) -> FloatArray:
-    """The individuals of each class in each cell of a compiled program, shape (n_cells, n_classes)."""
-    table, cells = program.table, program.cells
-    names = [a.name for a in table.attributes]
-    owners = {
-        tuple(level[c] for level, c in zip(table.levels, row, strict=True)): i for i, row in enumerate(table.codes)
-    }
+def owners_of(program: Any, frame: Any) -> list[int]:
+    """The quasi-identifier of each of some people."""
+    table = program.table
+    rows = [tuple(level[c] for level, c in zip(table.levels, row, strict=True)) for row in table.codes]
+    number = {row: i for i, row in enumerate(rows)}
+    return [number[row] for row in frame[[a.name for a in table.attributes]].itertuples(index=False, name=None)]
+
+
+def masses_of(program: Any, frame: Any, places: Any, y: Any) -> FloatArray:
+    """The individuals of each class in each cell of a program, where people have leaves and classes."""
+    cells = program.cells
     index = {(int(o), *map(int, leaf)): i for i, (o, leaf) in enumerate(zip(cells.owner, cells.leaf, strict=True))}
     masses = np.zeros((len(cells), program.n_classes))
-    places = leaves_of(case.release, case.people.frame)
-    for row, leaf, y in zip(
-        case.people.frame[names].itertuples(index=False, name=None), places, case.people.y, strict=True
-    ):
-        masses[index[(owners[row], *map(int, leaf))], y] += 1.0
+    for owner, leaf, own in zip(owners_of(program, frame), places, y, strict=True):
+        masses[index[(owner, *map(int, leaf))], own] += 1.0
     return masses
+
+
+def true_masses(case: Case, program: Any) -> FloatArray:
+    """The individuals of each class in each cell of a compiled program, shape (n_cells, n_classes)."""
+    return masses_of(program, case.people.frame, leaves_of(case.release, case.people.frame), case.people.y)
 
 
 @st.composite

@@ -11,7 +11,7 @@ from maxent.api.case import Tables, read_case
 from maxent.api.compile import Knowledge, compile_case
 from maxent.constraints.program.program import Program
 from maxent.models.release import Release
-from support.strategies import SURE, Case, Draw, People, cases, leaves_of, populations
+from support.strategies import SURE, Case, Draw, People, cases, leaves_of, masses_of, populations
 
 WHO = "who"  # Column that names people
 
@@ -54,18 +54,8 @@ class Successive:
 
     def true_masses(self, program: Program) -> npt.NDArray[np.float64]:
         """The individuals of each class in each cell of a program."""
-        frame = self.frame
-        table, cells, classes = program.table, program.cells, program.release.target.classes
-        names = [a.name for a in table.attributes]
-        rows = [tuple(level[c] for level, c in zip(table.levels, row, strict=True)) for row in table.codes]
-        owners = {row: i for i, row in enumerate(rows)}
-        index = {(int(o), *map(int, leaf)): i for i, (o, leaf) in enumerate(zip(cells.owner, cells.leaf, strict=True))}
-        masses = np.zeros((len(cells), len(classes)))
-        places = leaves_of(program.release, frame)
-        values = frame[names].itertuples(index=False, name=None)
-        for row, leaf, y in zip(values, places, frame["Y"], strict=True):
-            masses[index[(owners[row], *map(int, leaf))], classes.index(y)] += 1.0
-        return masses
+        frame, classes = self.frame, program.release.target.classes
+        return masses_of(program, frame, leaves_of(program.release, frame), map(classes.index, frame["Y"]))
 
 
 def view(draw: Draw, people: People, rows: npt.NDArray[np.int64]) -> People:

@@ -12,14 +12,15 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from papers.friedman_2006 import tds
 from papers.yang_2019 import mondrian, tiers
+from support.anonymity import training_of
 from support.strategies import populations, thorough
 
 from maxent.models.defenses.generalization import uniform
 from maxent.models.formats.maxent_json.read import validate_release
 from maxent.models.induction.inducers import cart
-from maxent.models.release import Attribute, Target
+from maxent.models.release import Attribute
 from maxent.models.tables.qi_table import read_records
-from maxent.models.tables.training import Training, read_training
+from maxent.models.tables.training import read_training
 from maxent.models.trees.places import assign
 
 TAXONOMY = [["Engineer", "Professional"], ["Lawyer", "Professional"], ["Dancer", "Artist"], ["Writer", "Artist"]]
@@ -231,11 +232,6 @@ def test_a_tree_of_generalised_values_says_the_same_of_the_values_behind_them(
 
 
 CHOOSERS = [mondrian.median_cut, mondrian.information_gain_cut]
-
-
-def training_of(people):
-    columns = tuple(people.columns[a.name] for a in people.attributes)
-    return Training(Target("Y", people.classes), people.attributes, columns, people.y)
 
 
 def groups_of(training, release):

@@ -32,7 +32,6 @@ from maxent.constraints.compiler import compile_program
 from maxent.constraints.kinds.bootstrap import UNKNOWN, _Column, certain, draws_of, least_records, log_shares
 from maxent.constraints.program.cells import build_cells
 from maxent.constraints.program.residuals import LinearRows
-from maxent.models.formats.maxent_json.read import validate_release
 from maxent.models.formats.scikit_learn.tree import from_sklearn
 from maxent.models.release import Attribute, Induction, Release, Target
 from maxent.models.tables.qi_table import read_qi
@@ -67,7 +66,6 @@ def bootstraps(draw: Draw) -> Case:
 @thorough(60)
 @given(case=bootstraps(), knowledge=st.sampled_from((None, ("label", "rate", "internal"), ("counts",))))
 def test_the_truth_satisfies_everything_compiled_from_bootstraps(case: Case, knowledge: Any) -> None:
-    validate_release(case.release)
     check(case, knowledge=knowledge)
 
 

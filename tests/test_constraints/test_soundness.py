@@ -91,7 +91,6 @@ def states_every_count(case: Case, tree: Tree) -> bool:
 @thorough(80)
 @given(case=cases(trees=(2, 3)), knowledge=st.sampled_from(KNOWLEDGE[:5]))
 def test_the_truth_satisfies_everything_compiled_from_a_forest(case: Case, knowledge: Any) -> None:
-    validate_release(case.release)
     check(case, knowledge=knowledge)
 
 
@@ -252,13 +251,11 @@ def grown(people: People, draw: Any) -> tuple[People, Release]:
 @thorough(8)
 def test_the_truth_satisfies_what_is_said_of_combinations_and_of_each_column(found: People, data: Any) -> None:
     people, release = grown(found, data.draw)
-    validate_release(release)
     check(Case(people, release))
     sizes = [len(part.classes) for part in release.target.of]
     for i, part in enumerate(release.target.of):
         own = np.unravel_index(people.y, sizes)[i].astype(np.int64)
         alone = of_target(release, i)
-        validate_release(alone)
         check(Case(replace(people, y=own, classes=part.classes), alone))
 
 
@@ -493,7 +490,6 @@ def with_rates(case: Case, digits: int | None, *, sized: bool, single: bool = Fa
 )
 def test_the_truth_satisfies_class_rates(case: Case, digits: int | None, sized: bool, knowledge: Any) -> None:
     stated = with_rates(case, digits, sized=sized)
-    validate_release(stated.release)
     check(stated, knowledge=knowledge)
 
 

@@ -28,6 +28,8 @@ from support.strategies import (
     cases,
     impurity,
     leaves_of,
+    masses_of,
+    owners_of,
     populations,
     thorough,
 )
@@ -65,22 +67,14 @@ def others(draw: Any, case: Case, most: int) -> Any:
 
 def true_masses(case: Case, program: Any, out: Any) -> FloatArray:
     """People of each class, and of none, in each cell of a compiled program."""
-    table, cells = program.table, program.cells
-    names = [a.name for a in table.attributes]
-    owners = {
-        tuple(level[c] for level, c in zip(table.levels, row, strict=True)): i for i, row in enumerate(table.codes)
-    }
-    index = {(int(o), *map(int, leaf)): i for i, (o, leaf) in enumerate(zip(cells.owner, cells.leaf, strict=True))}
-    masses = np.zeros((len(cells), program.n_classes))
+    cells = program.cells
     apart = len(program.release.trees[0].nodes) > len(case.release.trees[0].nodes)
     nodes = np.array([len(tree.nodes) for tree in case.release.trees])
     places = leaves_of(case.release, case.people.frame)
     places = places + 1 + (places >= nodes) if apart else places
-    people = case.people.frame[names].itertuples(index=False, name=None)
-    for row, leaf, y in zip(people, places, case.people.y, strict=True):
-        masses[index[(owners[row], *map(int, leaf))], y] += 1.0
-    for row in out[names].itertuples(index=False, name=None):
-        own = np.flatnonzero(cells.owner == owners[row])
+    masses = masses_of(program, case.people.frame, places, case.people.y)
+    for owner in owners_of(program, out):
+        own = np.flatnonzero(cells.owner == owner)
         left = [i for i in own.tolist() if not apart or (cells.leaf[i] == nodes + 1).all()]
         assert len(left) == 1
         masses[left[0], -1] += 1.0

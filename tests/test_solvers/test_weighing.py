@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from support.brute_force import dense, releases
 from support.enumerated import enumerated
-from support.strategies import Case, thorough
+from support.strategies import Case, owners_of, thorough
 
 from maxent.constraints.compiler import compile_program
 from maxent.constraints.program.program import Program
@@ -46,12 +46,8 @@ def check(other: Executor, case: Case, **options: Any) -> tuple[Weighed, Any, An
     program = compile_program(case.release, read_qi(case.people.qi, case.release), rounding="exact")
     linear = prove(program, "closed", Clock()).bounds
     found = other.submit(weighed_there, program, linear.low, linear.high, options).result()
-    frame = program.table.frame()
-    names = [c for c in problem.q.columns if c != "w"]
-    number = {row: i for i, row in enumerate(frame[names].itertuples(index=False, name=None))}
-    rows = [number[row] for row in problem.q[names].itertuples(index=False, name=None)]
     expected = np.empty(found.posterior.shape)
-    expected[rows] = worlds.posterior()
+    expected[owners_of(program, problem.q)] = worlds.posterior()
     orders = sum(math.lgamma(w + 1) for w in program.table.counts.tolist())
     return found, expected, orders + np.log(np.exp(worlds.ways - worlds.ways.max()).sum()) + worlds.ways.max()
 

@@ -20,7 +20,7 @@ from support.enumerated import enumerated
 from support.libraries import stated
 from support.paths import EXAMPLES
 from support.programs import public
-from support.strategies import SURE, Case, Style, cases, populations, thorough, true_facts, true_masses
+from support.strategies import SURE, Case, Style, cases, owners_of, populations, thorough, true_facts, true_masses
 
 import maxent
 from maxent.api.estimate import compile_release
@@ -61,10 +61,7 @@ def check(other: Executor, case: Case) -> None:
     low, high = found.low, found.high
     assert not found.late.any()
     assert found.left_out == 0
-    frame = table.frame()
-    names = [c for c in problem.q.columns if c != "w"]
-    number = {row: i for i, row in enumerate(frame[names].itertuples(index=False, name=None))}
-    rows = [number[row] for row in problem.q[names].itertuples(index=False, name=None)]
+    rows = owners_of(program, problem.q)
     assert low[rows].tolist() == worlds.people.min(axis=0).tolist()
     assert high[rows].tolist() == worlds.people.max(axis=0).tolist()
     wider = prove(program, "linear", Clock(60.0)).bounds
@@ -291,9 +288,7 @@ def test_nobody_is_cleared_whose_class_is_the_same_in_every_world(case: Case) ->
     assume(worlds is not None)
     assert worlds is not None
     program = compile_release(case.release, case.people.qi, rounding="exact")
-    names = [c for c in problem.q.columns if c != "w"]
-    rows = list(program.table.frame()[names].itertuples(index=False, name=None))
-    there = [rows.index(row) for row in problem.q[names].itertuples(index=False, name=None)]
+    there = owners_of(program, problem.q)
     certain = ((worlds.people > 0).sum(axis=2) == 1).all(axis=0) & ((worlds.people > 0).any(axis=0).sum(axis=1) == 1)
     truth = truth_of(program, case)
     assert left(program, truth)[there][certain].all()
