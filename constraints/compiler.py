@@ -339,15 +339,20 @@ def check_options(
     ]
     if impurity is not None and not is_one_of(impurity, PHI_OF):
         problems.append(Problem(ARGUMENT, "impurity", "one of " + ", ".join(PHI_OF), shorten(impurity)))
-    if not is_one_of(rounding, ROUNDINGS):
-        problems.append(Problem(ARGUMENT, "rounding", "one of " + ", ".join(ROUNDINGS), shorten(rounding)))
-    if not (is_number(confidence) and 0 < confidence < 1):
-        found = shorten(confidence) + as_share(confidence)
-        problems.append(Problem(ARGUMENT, "confidence", "a probability between 0 and 1", found))
-    if noise is not None and not is_one_of(noise, NOISES):
-        problems.append(Problem(ARGUMENT, "noise", "one of " + ", ".join(NOISES), shorten(noise)))
+    problems += interval_problems(rounding, confidence, noise)
     if problems:
         raise InvalidInput("options", problems)
+
+
+def interval_problems(rounding: object, confidence: Any, noise: object) -> Iterator[Problem]:
+    """Mistakes in the parameters by which printed numbers become intervals."""
+    if not is_one_of(rounding, ROUNDINGS):
+        yield Problem(ARGUMENT, "rounding", "one of " + ", ".join(ROUNDINGS), shorten(rounding))
+    if not (is_number(confidence) and 0 < confidence < 1):
+        expected = "a probability between 0 and 1"
+        yield Problem(ARGUMENT, "confidence", expected, shorten(confidence) + as_share(confidence))
+    if noise is not None and not is_one_of(noise, NOISES):
+        yield Problem(ARGUMENT, "noise", "one of " + ", ".join(NOISES), shorten(noise))
 
 
 def _totals(releases: Iterable[Release], marginal: FloatArray | None) -> tuple[FloatArray, ...]:

@@ -24,16 +24,15 @@ from maxent.attacks.linking import (
     stated_bounds,
     within_moments,
 )
+from maxent.constraints.compiler import interval_problems
 from maxent.constraints.kinds.boosted_leaves import LeafCounts, leaf_counts, none, unusable
-from maxent.constraints.kinds.context import NOISES
 from maxent.constraints.program.cells import place_sizes
 from maxent.constraints.records import row_contradictions
-from maxent.models.arguments import is_number, is_one_of, is_whole, shorten, up_to_largest
+from maxent.models.arguments import is_whole, shorten, up_to_largest
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
-from maxent.models.hints import as_share
 from maxent.models.nodes import parts_in_words, statements_of
 from maxent.models.trees.places import Places, number_places
-from maxent.models.trees.printed_rates import ROUNDINGS, RateReader, Rounding, release_rates
+from maxent.models.trees.printed_rates import RateReader, Rounding, release_rates
 from maxent.results.audit import Audit
 from maxent.results.records import RecordsAudit
 from maxent.results.reliability import NOT_ABOUT_THEM, warn_unreliable
@@ -391,14 +390,7 @@ def check_options(
     **numbers: object,
 ) -> None:
     """Refuse options of `audit` that are wrong, or that need a table where there is none."""
-    problems = list(number_problems(**numbers))
-    if not is_one_of(rounding, ROUNDINGS):
-        problems.append(Problem(ARGUMENT, "rounding", "one of " + ", ".join(ROUNDINGS), shorten(rounding)))
-    if not (is_number(confidence) and 0 < confidence < 1):
-        found = shorten(confidence) + as_share(confidence)
-        problems.append(Problem(ARGUMENT, "confidence", "a probability between 0 and 1", found))
-    if noise is not None and not is_one_of(noise, NOISES):
-        problems.append(Problem(ARGUMENT, "noise", "one of " + ", ".join(NOISES), shorten(noise)))
+    problems = [*number_problems(**numbers), *interval_problems(rounding, confidence, noise)]
     for name, value in (("facts", facts), ("count", count), ("control", control)):
         if qi is None and value is not None:
             problems.append(Problem(ARGUMENT, name, "the adversary's table (qi=), which it is about", "none"))
