@@ -77,10 +77,9 @@ def _paired_test(more: npt.NDArray[np.float64]) -> float:
     return float(stdtr(len(more) - 1, -mean / spread * np.sqrt(len(more))))
 
 
-def mean_gain(gains: Gains, folds: Iterable[int] | None = None) -> float:
+def mean_gain(gains: Gains) -> float:
     """What people of the folds gain on average: of who is right the share."""
-    chosen = list(gains) if folds is None else list(folds)
-    return float(sum(gains[fold].sum() for fold in chosen) / sum(len(gains[fold]) for fold in chosen))
+    return float(sum(gain.sum() for gain in gains.values()) / sum(map(len, gains.values())))
 
 
 def deviation(values: Collection[float]) -> float | None:

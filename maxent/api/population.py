@@ -16,12 +16,14 @@ from maxent.api.estimate import Solving
 from maxent.api.proving import AUTO
 from maxent.constraints.compiler import implied_marginal
 from maxent.constraints.kinds.registry import knowledge as choices_of_knowledge
+from maxent.constraints.membership import members_of, named
 from maxent.disclosure.baseline import welch
 from maxent.disclosure.measures import TOLERANCE
 from maxent.disclosure.membership import Membership, membership_of
 from maxent.disclosure.truth import rows_in
 from maxent.models.errors import ARGUMENT, InvalidInput, invalid
 from maxent.models.reading import reader_of
+from maxent.models.tables.qi_table import read_qi
 from maxent.results.population import PopulationBounds, PopulationEstimate, control_lines
 from maxent.results.reliability import not_reliable, unwarned, warn_unreliable
 from maxent.results.review import LATE
@@ -195,9 +197,7 @@ class PopulationFigures:
         return "; ".join(filter(None, (told, *control_lines(self.estimate.control), self.why)))
 
 
-def population_figures(
-    case: Case, known: Knowledge, how: Solving, *, progress: Progress | None = None
-) -> PopulationFigures:
+def population_figures(case: Case, known: Knowledge, how: Solving) -> PopulationFigures:
     """The figures of an adversary with the release of a case and its register, which holds the people of the table.
 
     Parameters
@@ -207,11 +207,7 @@ def population_figures(
         are is known where the adversary of verdicts knows it (`Knowledge.of_verdict`).
     known, how : Knowledge, Solving
         As for `maxent.estimate`.
-    progress : callable, optional
     """
-    from maxent.constraints.membership import members_of, named
-    from maxent.models.tables.qi_table import read_qi
-
     informed, given = known.of_verdict(case), case.register
     assert given is not None
     named(case.release)
@@ -222,7 +218,7 @@ def population_figures(
     inside = None if case.table is None else case
     register = Case(case.release, table, marginal=informed.of_each_class, members=members, inside=inside)
     with unwarned():
-        found = population_estimate(register, known, how, progress=progress)
+        found = population_estimate(register, known, how)
     known_of = found.membership
     in_truth, worst = found.right is not None, known_of.worst
     right = known_of.right_guesses if found.right is None else found.right

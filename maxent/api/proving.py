@@ -200,13 +200,13 @@ def views_of(program: Program) -> list[IntArray]:
     return [np.arange(program.n_classes), *(part_codes(target, i) for i in range(len(target.of)))]
 
 
-def most_certain(program: Program, truth: IntArray | None, seconds: float = CHOOSING) -> tuple[int, ...]:
+def most_certain(program: Program, truth: IntArray | None) -> tuple[int, ...]:
     """The most people who are certain by all that a file states, in each view, where nobody drew; empty if unknown."""
     from maxent.solvers.certainty.exchange import perhaps_certain
 
     if truth is None or all(each.what != CHOICES for each in program.unread):
         return ()
-    found = perhaps_certain(program, truth, views_of(program), Clock(seconds), choices=True)
+    found = perhaps_certain(program, truth, views_of(program), Clock(CHOOSING), choices=True)
     return () if found is None else tuple(int(program.table.counts[each].sum()) for each in found)
 
 

@@ -111,14 +111,9 @@ def name_of(text: object, longest: int = LONGEST) -> str:
     return name.replace("$", r"\$")
 
 
-def save_plot(
-    draw: Callable[[Figure], object],
-    path: str | os.PathLike[str],
-    size: tuple[float, float] = SIZE,
-    option: str = "plot",
-) -> None:
+def save_plot(draw: Callable[[Figure], object], path: str | os.PathLike[str], size: tuple[float, float] = SIZE) -> None:
     """Write a figure of a size in inches to a file, by suffix, atomically; the same numbers give the same file."""
-    check_outputs({option: (os.fspath(path), PLOTS)})
+    check_outputs({"plot": (os.fspath(path), PLOTS)})
     check_matplotlib()
     from matplotlib import rc_context
     from matplotlib.figure import Figure
@@ -239,8 +234,6 @@ def draw_estimate(axes: Axes, result: Inference, kind: str = KINDS[0], tree: int
     if kind == "leaves":
         draw_leaves(axes, result, tree)
         return
-    from maxent.disclosure.inference import Individuals
-
     if kind == "posterior":
         draw_posteriors(axes, {"": Individuals.of(result)})
     else:

@@ -53,9 +53,7 @@ def uniform(training: Training, groups: IntArray, k: int) -> GeneralizedTable:
     return table
 
 
-def tiered(
-    training: Training, release: Release, k: int, *, distance: Distance = "gower", tree: int = 0
-) -> GeneralizedTable:
+def tiered(training: Training, release: Release, k: int, *, distance: Distance = "gower") -> GeneralizedTable:
     """Publish records in tiers.
 
     A leaf of fewer than k records searches the other records below its parent, if those are too few below its
@@ -67,7 +65,7 @@ def tiered(
     training : Training
         The records.
     release : Release
-        The tree before it is pruned, with all of its leaves.
+        The tree before it is pruned, with all of its leaves; of several the first.
     k : int
         At most the number of records.
     distance : {"gower", "ranks"}
@@ -75,15 +73,13 @@ def tiered(
         numbers replaced by their ranks. The difference in a numeric attribute is that to the mean of the leaf, as a
         share of the attribute's range or of its number of ranks; in a categorical one it is the share of the leaf that
         has another value.
-    tree : int
-        Which of the release's trees.
     """
     if problems := unknown_choice("distance", distance, get_args(Distance)):
         raise InvalidInput("generalize", problems)
     if len(training) < k:
         raise invalid("generalize", "training", "records", f"at least k = {k}", str(len(training)))
-    places = number_places(release.trees[tree])
-    leaf = _leaf_of_each(training, release, tree, places)
+    places = number_places(release.trees[0])
+    leaf = _leaf_of_each(training, release, places)
     lent, borrower = _loans(training, places, leaf, k, distance)
     used, subset = np.unique(leaf, return_inverse=True)
     everyone = np.arange(len(training))
@@ -103,16 +99,16 @@ def tiered(
     return table
 
 
-def _leaf_of_each(training: Training, release: Release, tree: int, places: Places) -> IntArray:
+def _leaf_of_each(training: Training, release: Release, places: Places) -> IntArray:
     """The leaf that each record reaches, shape (n,)."""
-    nodes = release.trees[tree].nodes
-    leaf = assign(release.trees[tree], training.attributes, training.columns)
+    nodes = release.trees[0].nodes
+    leaf = assign(release.trees[0], training.attributes, training.columns)
     ends = np.array([place < len(nodes) and not below for place, below in enumerate(places.children)])
     problems = []
     for row in np.flatnonzero(~ends[leaf]).tolist():
         found = "one removed"
         if leaf[row] < len(nodes):
-            found = f"{node_place(release, tree, nodes[leaf[row]])}, no branch of which it takes"
+            found = f"{node_place(release, 0, nodes[leaf[row]])}, no branch of which it takes"
         problems.append(Problem(f"record {row + 1}", "leaf", "a leaf of the tree", found))
     if problems:
         raise InvalidInput("generalize", listed(problems, len(problems), "records"))

@@ -308,9 +308,9 @@ def model_reader(
     return made
 
 
-def grown_by_tool(release: Release, among: Iterable[str] | None = None) -> Release:
-    """A release of a tool whose trees say so, where nothing is stated of their growth; ``among``: all attributes."""
-    names = tuple(attribute.name for attribute in release.attributes) if among is None else tuple(among)
+def grown_by_tool(release: Release) -> Release:
+    """A release of a tool whose trees say so, where nothing is stated of their growth: among all attributes."""
+    names = tuple(attribute.name for attribute in release.attributes)
     if not names or release.statements:  # a regression grew no tree
         return release
     tool = Induction(among=names)

@@ -343,10 +343,9 @@ def last_row(
     others: tuple[IntArray, IntArray] | None,
     *,
     seed: int,
-    most: int = MOST,
 ) -> LastRow:
     """The posterior of the one row not in ``sums``; ``others`` tell what is likely, None: every cell."""
-    patterns = patterns_of(atoms, trees, atoms.everything()[None], np.random.default_rng(seed), most=most)
+    patterns = patterns_of(atoms, trees, atoms.everything()[None], np.random.default_rng(seed))
     numbers = uncertain_numbers(release, patterns, trees)
     gains, n_classes = gains_of(release, numbers), len(release.target.classes)
     score = np.asarray(numbers.matrix.T @ gains(np.arange(len(sums)), sums.astype(np.int64)))
