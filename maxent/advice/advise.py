@@ -24,6 +24,7 @@ from maxent.models.errors import ARGUMENT, InvalidInput, invalid
 from maxent.models.formats.release_reader import UNNAMED
 from maxent.models.reading import reader_of
 from maxent.models.tables.classes import named_targets
+from maxent.models.trees.predict import score
 from maxent.results.reliability import warn_unreliable
 from maxent.solvers.solve.dask_cluster import check_address
 
@@ -142,8 +143,6 @@ def _called(given: object, otherwise: str) -> str:
 
 def _tested(release: Release, asked: Method, cases: Cases, people: TrialPeople) -> dict[str, Any]:
     """Accuracy of a release on other people, and what its decisions cost about those whose class is known."""
-    from maxent.models.trees.predict import score
-
     found = {"test_accuracy": score(release, cases, asked.predictor()).accuracy}
     known = cases.y >= 0
     if people.costs is not None and known.any():

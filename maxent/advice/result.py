@@ -21,6 +21,8 @@ from maxent.models.arguments import parameters_of
 from maxent.models.defenses.registry import methods
 from maxent.models.display import Display, Summarised, counted
 from maxent.models.errors import ARGUMENT, invalid, printable
+from maxent.models.files.output import CANDIDATES, check_outputs, write_text
+from maxent.models.files.result_files import REPORT, save_frame
 from maxent.models.reading import NOTHING, Noticed
 from maxent.policy.concluded import Concluded
 from maxent.results.html_report.provenance import provenance
@@ -192,16 +194,10 @@ class Advice(Summarised):
 
     def save_table(self, path: str | PathLike[str], *, csv_literal: bool = False) -> None:
         """Write the ranked table (.csv, .parquet), or with everything else (.json), atomically."""
-        from maxent.models.files.output import CANDIDATES
-        from maxent.models.files.result_files import save_frame
-
         save_frame(path, self.table, lambda rows: self.summary, CANDIDATES, csv_literal=csv_literal)
 
     def report(self, path: str | PathLike[str], *, title: str = "", purpose: str = "") -> None:
         """Write a report for whoever decides: one .html file, for any browser, with the frontier as a picture."""
-        from maxent.models.files.output import check_outputs, write_text
-        from maxent.models.files.result_files import REPORT
-
         check_outputs({"report": (fspath(path), REPORT)})
         write_text(path, page(self, title, purpose))
 

@@ -24,8 +24,11 @@ from maxent.models.defenses.method import Method, Wanted
 from maxent.models.defenses.optimal.costs import CostFile, read_costs
 from maxent.models.errors import ARGUMENT, MaxentError, NoAnswerInTime, invalid
 from maxent.models.formats.maxent_json.write import release_to_document
+from maxent.models.reading import reader_of
 from maxent.models.release import Release
+from maxent.models.tables.qi_table import people_of
 from maxent.models.tables.training import Order, Training, read_training, stratified
+from maxent.models.trees.predict import cases_of, score
 from maxent.results.reliability import unwarned
 from maxent.studies.points import failure
 
@@ -209,8 +212,6 @@ def _made(trial: Trial, training: Training, people: TrialPeople) -> tuple[Any, M
 
 
 def _asked(trial: Trial, training: Training, people: TrialPeople) -> Any:
-    from maxent.models.reading import reader_of
-
     names = [attribute.name for attribute in training.attributes]
     alone = people.start is None or len(people.start.trees) == 1  # several trees are chosen by their accuracy
     method = trial.candidate.asked(trial.seed, people.costs_of(training) if alone else None)
@@ -239,8 +240,6 @@ def _test(trial: Trial, people: TrialPeople, fold: int) -> dict[str, Any]:
 
 def _audit(trial: Trial, people: TrialPeople) -> dict[str, Any]:
     """The release of all people as the engine sees it."""
-    from maxent.models.trees.predict import cases_of, score
-
     training = _training(trial, people)
     release, row, asked = _made(trial, training, people)
     costs = people.costs_of(training)
@@ -280,7 +279,6 @@ def numbers_of(release: Release, training: Training, sensitive: tuple[int, ...],
     from maxent.api.case import Case
     from maxent.api.compile import Knowledge
     from maxent.api.estimate import Solving
-    from maxent.models.tables.qi_table import people_of
 
     table, truth = people_of(training)
     case = Case(release, table, truth=truth, sensitive=sensitive, informed=True)
@@ -303,7 +301,6 @@ def proved_of(
     from maxent.api.case import Case
     from maxent.api.compile import Knowledge, compile_case
     from maxent.api.proving import Certainty
-    from maxent.models.tables.qi_table import people_of
 
     table, truth = people_of(training)
     program = compile_case(Case(release, table, truth=truth, sensitive=sensitive, informed=True), Knowledge())

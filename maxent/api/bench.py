@@ -19,6 +19,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from maxent.api import decision_options
 from maxent.api.bench_process import ANSWER, COUNTS, PROBABILITIES, STARTED, high_water
 from maxent.api.calling import takes
@@ -252,8 +254,6 @@ def _best(rows: Sequence[Mapping[str, Any]], tolerance: float) -> str | None:
 
 def _add_distances(rows: Sequence[dict[str, Any]], runs: Mapping[str, Path], best: str) -> None:
     """Compare every posterior, shape (n_quasi_identifiers, n_classes), with the best one."""
-    import numpy as np
-
     reference, counts = np.load(runs[best] / PROBABILITIES), np.load(runs[best] / COUNTS)
     for row in rows:
         if row["entropy"] is not None:

@@ -18,7 +18,7 @@ from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from maxent.models.errors import InvalidInput
+from maxent.models.errors import InvalidInput, MissingExtra
 from maxent.results.bench import CLOSED_FORM, NOT_USED, SINGLE
 from maxent.results.reliability import unwarned
 
@@ -61,8 +61,6 @@ def _end_with_parent() -> None:
 
 def answer(name: str, request: Mapping[str, Any], run: Path) -> dict[str, Any]:
     """Solve a request with a back end: a ``row``, the ``problem`` and what was ``noticed``; or ``invalid`` input."""
-    from maxent.models.errors import MissingExtra
-
     try:
         return _solve(name, request, run)
     except MissingExtra as error:

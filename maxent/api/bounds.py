@@ -24,7 +24,7 @@ from maxent.constraints.kinds.registry import knowledge as choices_of_knowledge
 from maxent.models.errors import ARGUMENT, check_unused, invalid
 from maxent.models.out_of_core.runs import LeafGroup, Rows, joined, positions
 from maxent.models.tables.cells import own_names
-from maxent.results.bounds import ProvedBounds
+from maxent.results.bounds import ProvedBounds, Worlds
 from maxent.results.parts import Parts
 from maxent.results.population import PopulationBounds
 from maxent.results.reliability import not_reliable, warn_unreliable
@@ -123,7 +123,6 @@ def _of_rows(case: Case, known: Knowledge, how: Proving, clock: Clock) -> tuple[
 
 def _more(case: Case, known: Knowledge, how: Proving, program: Program, proved: Proved, clock: Clock) -> dict[str, Any]:
     """Worlds and witnesses, where they are asked for."""
-    from maxent.results.bounds import Worlds
     from maxent.solvers.certainty.weighing import weigh
     from maxent.solvers.certainty.witness import NoWitness, witness
     from maxent.solvers.worlds.settle import Patience

@@ -26,6 +26,7 @@ from maxent.models.reading import NOTHING, Noticed, Reader, Reading, reader_of
 from maxent.models.release import Attribute, Release
 from maxent.models.tables.cells import MISSING
 from maxent.models.tables.qi_table import QITable, read_qi
+from maxent.models.tables.table_files import read_frame
 
 if TYPE_CHECKING:
     from maxent.constraints.records import Covering
@@ -203,7 +204,6 @@ def _check_rows(releases: Sequence[Release], tables: int) -> None:
 def _with_values(release: Release, sources: Sequence[Source], own: Sequence[Release], reader: Reader) -> Release:
     """A release with the values that tables have in the columns that only statements name."""
     from maxent.models.statements.read import open_columns, with_values
-    from maxent.models.tables.table_files import read_frame
 
     values: dict[str, list[str]] = {name: [] for name in open_columns(release, own)}
     for source in sources if values else ():

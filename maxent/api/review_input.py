@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -59,7 +60,6 @@ UNLIKE = (
 
 def frame_of(X: Any) -> DataFrame:
     """A table as a DataFrame; columns of an array are called as scikit-learn calls them."""
-    import numpy as np
     import pandas as pd
 
     if isinstance(X, pd.DataFrame):
@@ -73,8 +73,6 @@ def frame_of(X: Any) -> DataFrame:
 
 def frame_at(source: Any, reading: Reading | None) -> DataFrame:
     """A table, or the one at a path, as a DataFrame with the types that pandas gives its columns."""
-    import os
-
     import pandas as pd
 
     if not isinstance(source, (str, os.PathLike)):
@@ -101,7 +99,6 @@ def check_no_name(y: object) -> None:
 
 def with_column(table: DataFrame, name: str, cells: Any) -> DataFrame:
     """A table with a column, in the place of one of its name."""
-    import numpy as np
     import pandas as pd
 
     kept = table.loc[:, [str(label) != name for label in table.columns]]
@@ -420,7 +417,6 @@ def _states_others(found: int, targets: Sequence[str], named: Sequence[str] = ()
 
 def _with_columns(table: DataFrame, targets: Sequence[str], y: Any) -> DataFrame:
     """A table with a column for each target: the columns of ``y``, in their order; without ``y``, its own."""
-    import numpy as np
     import pandas as pd
 
     header = [str(label) for label in table.columns]
@@ -528,8 +524,6 @@ def _of_model(
         except InvalidInput:  # weighted sums can be whole numbers, too
             alike, unlike = False, (UNLIKE,)
     truth = with_column(people, str(target), labels)
-    from importlib.metadata import version
-
     lost = (*(() if release.labels == "majority" else (DECIDED,)), *unlike)
     tool = f"scikit-learn {version('scikit-learn')}"
     settings = hyperparameters_of(final_of(model))

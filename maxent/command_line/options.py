@@ -19,7 +19,7 @@ from maxent.command_line.parsing import split_names
 from maxent.command_line.progress import Job
 from maxent.models.arguments import Parameter, parameters_of
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
-from maxent.models.files.output import AUDIT, BOUNDS, ESTIMATE, TABLE_SUFFIXES, FileKind
+from maxent.models.files.output import AUDIT, BOUNDS, ESTIMATE, TABLE_SUFFIXES, FileKind, check_apart
 from maxent.models.reading import reading_of
 
 
@@ -303,9 +303,6 @@ def in_parts(output: str | None, memory: str | None, jobs: int | None = 1, dask:
 
 def folder_of(output: str | None, inputs: Iterable[str | None]) -> str | None:
     """The folder of a call in parts, which is none of its inputs; an output that is none is refused."""
-    from maxent.models.errors import ARGUMENT, invalid
-    from maxent.models.files.output import check_apart
-
     if output is not None and not is_folder(output):
         expected = "a FOLDER/ for Parquet files, as people are taken in parts (memory=, jobs=, dask=)"
         raise invalid("options", ARGUMENT, "-o", expected, output)

@@ -23,6 +23,7 @@ from maxent.command_line.messages import CALL
 from maxent.command_line.panels import FIRST, MOST, OUTPUT, PANELS, RARE, REQUIRED, USED_MOST
 from maxent.command_line.progress import Job, tell
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
+from maxent.models.files.output import Overwriting
 from maxent.models.hints import close_to
 
 # The help of a command: how it is called, its options in panels, as wide as the terminal, and examples at the end.
@@ -269,8 +270,6 @@ def _refuse(error: InvalidInput) -> int:
 
 def _overwriting(kinds: Mapping[str, tuple[Any, ...]], force: bool, job: Job) -> int:
     """Do a job, with what it may replace."""
-    from maxent.models.files.output import Overwriting
-
     with Overwriting(kinds, force, tell).applied():
         return job()
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from maxent.api.options import of
 from maxent.command_line import options as opt
 from maxent.command_line.progress import BEYOND, DONE, UNKNOWN, tell
-from maxent.models.errors import check_unused
-from maxent.models.files.output import REPORT
+from maxent.models.errors import ARGUMENT, InvalidInput, Problem, check_unused, invalid
+from maxent.models.files.output import REPORT, check_apart, check_folder, write_text
 
 if TYPE_CHECKING:
     from maxent.disclosure.limits import Limits, Verdict
@@ -68,7 +68,6 @@ class AskedVerdict:
     def limits(self) -> Limits:
         """The limits."""
         from maxent.disclosure.limits import Limits
-        from maxent.models.errors import ARGUMENT, invalid
 
         limits = of(Limits, self)
         if self.enforce and not limits.stated:
@@ -164,8 +163,6 @@ class Handed:
 
     def check(self, outputs: Mapping[str, str | None], inputs: Sequence[str | None]) -> None:
         """Refuse folders that cannot be written, that other outputs lie in, or that are read."""
-        from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
-        from maxent.models.files.output import check_apart, check_folder
         from maxent.results.exchange import check_copied, party, refused_crate, refused_sacro
 
         if self.crate is None and (
@@ -249,7 +246,6 @@ class ReportFile:
         path = self.asked.report
         if path is None or self.gatherer is None:
             return
-        from maxent.models.files.output import write_text
         from maxent.results.html_report.provenance import provenance
 
         options = {

@@ -13,7 +13,8 @@ from maxent.command_line.parsing import one_or_several, split_names
 from maxent.command_line.progress import BEYOND, DONE, UNRELIABLE, Job, progress, seldom, tell, tell_noticed
 from maxent.command_line.verdict import AskedVerdict
 from maxent.commands.defend import Categorical, Data, KnownColumns, Missing, MissingName, PrivateColumns, Target
-from maxent.models.files.output import CANDIDATES, RELEASE
+from maxent.models.files.output import CANDIDATES, RELEASE, check_outputs
+from maxent.results.text.terminal import print_json
 
 # Calls that its help ends with.
 EXAMPLES = (
@@ -90,10 +91,8 @@ def _run(
 ) -> int:
     from maxent.advice.advise import advise
     from maxent.advice.result import print_advice
-    from maxent.models.files.output import check_outputs
     from maxent.models.files.result_files import POSTERIOR, REPORT
     from maxent.results.defended import TREES
-    from maxent.results.text.terminal import print_json
 
     suffixes = {"-o": TREES, "--table": POSTERIOR, "--report": REPORT}
     read = [data, *(options[name] for name in ("test", "model", "cost"))]

@@ -12,8 +12,9 @@ from maxent.command_line import panels
 from maxent.command_line.options import FilesPerhapsOfPeople, named, reads_files, split_files, stated
 from maxent.command_line.progress import UNRELIABLE, Job, progress, tell, tell_noticed
 from maxent.command_line.verdict import AskedVerdict
-from maxent.models.files.output import GROUPS
+from maxent.models.files.output import GROUPS, check_outputs
 from maxent.results.reliability import NOT_ABOUT_THEM
+from maxent.results.text.terminal import print_json, print_lines
 
 # Calls that its help ends with.
 EXAMPLES = (
@@ -61,9 +62,7 @@ def _run(
     csv_literal: bool,
 ) -> int:
     trees, tables = split_files(files, needed=False)
-    from maxent.models.files.output import check_outputs
     from maxent.models.files.result_files import POSTERIOR
-    from maxent.results.text.terminal import print_json, print_lines
 
     inputs, written = [*files, options["facts"], options["control"]], outputs["-o"]
     in_parts = opt.in_parts(written, options["memory"], options["jobs"], options["dask"])

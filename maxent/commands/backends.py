@@ -7,6 +7,7 @@ from functools import partial
 
 from maxent.command_line import options as opt
 from maxent.command_line.progress import DONE, Job
+from maxent.results.text.terminal import print_backends, print_json
 
 # Calls that its help ends with.
 EXAMPLES = ("maxent backends", "maxent backends --json")
@@ -18,7 +19,6 @@ def command(as_json: opt.Json = False) -> Job:
 
 
 def _run(as_json: bool) -> int:
-    from maxent.results.text.terminal import print_backends, print_json
     from maxent.solvers.backends.registry import describe_backends
 
     described = describe_backends()

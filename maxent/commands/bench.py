@@ -10,7 +10,8 @@ from maxent.command_line import options as opt
 from maxent.command_line import panels
 from maxent.command_line.options import reads_files, stated
 from maxent.command_line.progress import DONE, UNRELIABLE, Job, progress, tell, tell_noticed
-from maxent.models.files.output import BENCH
+from maxent.models.files.output import BENCH, check_outputs
+from maxent.results.text.terminal import print_json
 
 # Calls that its help ends with.
 EXAMPLES = (
@@ -42,10 +43,8 @@ def command(
 def _run(
     tree: str, qi: str, options: dict[str, Any], as_json: bool, outputs: dict[str, str | None], csv_literal: bool
 ) -> int:
-    from maxent.models.files.output import check_outputs
     from maxent.models.files.result_files import PLOTS, POSTERIOR
     from maxent.plotting.figures import check_matplotlib
-    from maxent.results.text.terminal import print_json
 
     allowed = {"-o": (*POSTERIOR, *PLOTS), "--plot": PLOTS}
     check_outputs({name: (path, allowed[name]) for name, path in outputs.items()}, [tree, qi, *opt.inputs(options)])

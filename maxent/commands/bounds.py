@@ -11,8 +11,9 @@ from maxent.command_line import options as opt
 from maxent.command_line import panels
 from maxent.command_line.options import FilesPerhapsOfPeople, reads_files, split_files, stated
 from maxent.command_line.progress import DONE, UNRELIABLE, Job, finishing, progress, tell, tell_noticed
-from maxent.models.files.output import WITNESSES
+from maxent.models.files.output import WITNESSES, check_outputs
 from maxent.results.reliability import not_reliable
+from maxent.results.text.terminal import print_json
 
 # Calls that its help ends with.
 EXAMPLES = (
@@ -55,10 +56,8 @@ def _run(
     csv_literal: bool,
 ) -> int:
     trees, tables = split_files(files, needed=options["population"] is None)
-    from maxent.models.files.output import check_outputs
     from maxent.models.files.result_files import POSTERIOR
     from maxent.results.bounds import print_bounds
-    from maxent.results.text.terminal import print_json
 
     inputs = [*files, *opt.inputs(options)]
     in_parts = opt.in_parts(output, options["memory"], options["jobs"], options["dask"])

@@ -10,7 +10,8 @@ import typer
 from maxent.command_line import options as opt
 from maxent.command_line import panels
 from maxent.command_line.progress import DONE, Job
-from maxent.models.files.output import CARD
+from maxent.models.files.output import CARD, check_outputs, write_text
+from maxent.results.text.terminal import print_json, print_lines
 
 # Calls that its help ends with.
 EXAMPLES = ("maxent card record.json", "maxent card record.json -o card.md --heading 3")
@@ -33,9 +34,7 @@ def command(
 
 
 def _run(record: str, output: str | None, level: int, as_json: bool) -> int:
-    from maxent.models.files.output import check_outputs, write_text
     from maxent.policy.model_card import model_card
-    from maxent.results.text.terminal import print_json, print_lines
 
     check_outputs({"-o": (output, SUFFIXES)}, [record])
     text = model_card(record, level=level)

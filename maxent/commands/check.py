@@ -15,7 +15,10 @@ from maxent.command_line.options import completed_policy, reads_files, split_las
 from maxent.command_line.parsing import split_names
 from maxent.command_line.progress import DONE, UNRELIABLE, Job, progress, tell, tell_noticed
 from maxent.command_line.verdict import AskedDossier, AskedVerdict, Handed, option
-from maxent.models.files.output import CHECKS, RECORD
+from maxent.models.errors import ARGUMENT, InvalidInput, Problem
+from maxent.models.files.input_files import is_standard_input
+from maxent.models.files.output import CHECKS, RECORD, check_outputs
+from maxent.results.text.terminal import print_json, print_lines, print_table
 
 # Calls that its help ends with.
 EXAMPLES = (
@@ -100,8 +103,6 @@ def _run(
     written: dict[str, Any],
     asked: AskedVerdict,
 ) -> int:
-    from maxent.models.errors import ARGUMENT, InvalidInput, Problem
-    from maxent.models.files.input_files import is_standard_input
 
     named = [
         *(("model", each) for each in releases),
@@ -116,7 +117,6 @@ def _run(
     from maxent.api.check import check, read_by, recorded_options
     from maxent.disclosure.ladder import about
     from maxent.disclosure.limits import WORDS, Limits
-    from maxent.models.files.output import check_outputs
     from maxent.models.files.result_files import POSTERIOR, REPORT
     from maxent.policy.policy import read_policy
 
@@ -131,7 +131,6 @@ def _run(
     from maxent.commands.convert import read_parameters
     from maxent.policy.record import stands
     from maxent.results import review as results
-    from maxent.results.text.terminal import print_json, print_lines
 
     said["parameters"] = read_parameters(said["parameters"] or []) or None
     arguments = {**said, "qi": qi, "policy": policy, "limits": limits}
@@ -185,7 +184,6 @@ def _tell_checks(explain: str | None, as_json: bool) -> int:
     """Print all checks, or one of them with everything that is known of it."""
     from maxent.policy.checks.page import explained, listed_checks
     from maxent.policy.checks.registry import CHECKS
-    from maxent.results.text.terminal import print_json, print_lines, print_table
 
     if explain is not None:
         from maxent.models.errors import ARGUMENT, invalid

@@ -17,8 +17,10 @@ from maxent.command_line.options import TREES_AND_QI, is_table, reads_files, spl
 from maxent.command_line.progress import DONE, UNRELIABLE, Job, progress, tell, tell_noticed
 from maxent.command_line.verdict import AskedVerdict, ReportFile
 from maxent.models.arguments import parameters_of
-from maxent.models.files.output import COMPARISON, DIFFERENCE
+from maxent.models.errors import ARGUMENT, check_unused, invalid
+from maxent.models.files.output import COMPARISON, DIFFERENCE, check_outputs
 from maxent.results.reliability import REASONS
+from maxent.results.text.terminal import print_json, print_lines
 
 # ``maxent compare --diff``: what two successive releases tell of those who joined, left or stayed.
 
@@ -41,8 +43,6 @@ def difference(
     with ``--qi``, the first ones. ``options``: Parameters of `maxent.compare_releases`. ``apart``: Options of a
     comparison side by side, which are refused. ``as_json``, ``output``, ``csv_literal``: as for all commands.
     """
-    from maxent.models.errors import ARGUMENT, check_unused, invalid
-    from maxent.models.files.output import check_outputs
     from maxent.models.files.result_files import POSTERIOR
 
     asked = apart.pop("limits")
@@ -56,7 +56,6 @@ def difference(
         raise invalid("command line", ARGUMENT, TREES_AND_QI, expected, _counted(trees, tables))
     from maxent.api.successive import compare_releases
     from maxent.results.difference import print_successive
-    from maxent.results.text.terminal import print_json
 
     level = options.pop("level")
     with progress() as told:
@@ -156,8 +155,6 @@ def command(
 
 def _split(files: list[str], table: list[str]) -> tuple[list[str], str]:
     """The releases, and the adversary's table, which is the last file unless it was named otherwise."""
-    from maxent.models.errors import ARGUMENT, invalid
-
     if len(table) > 1:
         raise invalid("command line", ARGUMENT, "--qi", "one table without --diff", f"{len(table)} tables")
     if table:
@@ -182,15 +179,12 @@ def _run(
     asked: AskedVerdict,
     csv_literal: bool,
 ) -> int:
-    from maxent.models.errors import check_unused
 
     check_unused("differences of two releases (diff=True)", **only_of_differences)
     trees, qi = _split(files, table)
-    from maxent.models.files.output import check_outputs
     from maxent.models.files.result_files import PLOTS, POSTERIOR, REPORT
     from maxent.plotting.comparisons import KINDS, check_comparison_kind, save_comparison_plot
     from maxent.plotting.figures import chosen_plot
-    from maxent.results.text.terminal import print_json, print_lines
 
     outputs = {"-o": (output, (*POSTERIOR, *PLOTS)), "--report": (asked.report, REPORT)}
     check_outputs(outputs, [*trees, qi, *opt.inputs(options)])

@@ -12,7 +12,9 @@ from maxent.command_line import options as opt
 from maxent.command_line import panels
 from maxent.command_line.options import reads_files, stated
 from maxent.command_line.progress import DONE, Job, tell
-from maxent.models.files.output import RELEASE
+from maxent.models.errors import ARGUMENT, invalid
+from maxent.models.files.output import RELEASE, check_outputs
+from maxent.results.text.terminal import print_json, print_lines
 
 if TYPE_CHECKING:
     from maxent.models.formats.release_reader import Converted
@@ -46,11 +48,9 @@ def command(
 
 
 def _run(model: str, output: str, said: dict[str, Any], reading: Any, as_json: bool) -> int:
-    from maxent.models.files.output import check_outputs
 
     check_outputs({"-o": (output, (".json",))}, [model, said["train"]])
     from maxent.api.convert import converted, wanted_of
-    from maxent.results.text.terminal import print_json
 
     numeric = [f"{name}={text}" for name in ("bins", "values") if (text := said.pop(name)) is not None]
     said["parameters"] = read_parameters([*(said["parameters"] or []), *numeric])
@@ -70,7 +70,6 @@ def _run(model: str, output: str, said: dict[str, Any], reading: Any, as_json: b
 def print_conversion(found: Converted, output: str) -> None:
     """Print what a model became: what survived, and what is lost."""
     from maxent.models.display import counted
-    from maxent.results.text.terminal import print_lines
 
     leaves = sum(tree.n_leaves for tree in found.release.trees)
     many = f"{counted(len(found.release.trees), 'tree')} with {counted(leaves, 'leaf', 'leaves')}"
@@ -88,8 +87,6 @@ def print_conversion(found: Converted, output: str) -> None:
 
 def read_parameters(given: list[str]) -> dict[str, str]:
     """What ``--param`` says, by name."""
-    from maxent.models.errors import ARGUMENT, invalid
-
     parameters = {}
     for text in given:
         name, equals, value = text.partition("=")

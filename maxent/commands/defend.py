@@ -31,8 +31,10 @@ from maxent.command_line.parsing import (
     write_panels,
 )
 from maxent.command_line.progress import DONE, Job, progress, tell_noticed
+from maxent.models.arguments import parameters_of
 from maxent.models.errors import ARGUMENT, MissingExtra, Problem
-from maxent.models.files.output import RECORDS, RELEASE
+from maxent.models.files.output import RECORDS, RELEASE, check_outputs
+from maxent.results.text.terminal import print_json
 
 if TYPE_CHECKING:
     from maxent.models.arguments import Parameter
@@ -129,10 +131,8 @@ def _run(
 ) -> int:
     from maxent.api.defend import defend
     from maxent.models.defenses.registry import asked_for, given, parameters
-    from maxent.models.files.output import check_outputs
     from maxent.models.tables.hierarchies import hierarchy_files
     from maxent.results.defended import RECORDS, TREES, file_names, print_defended
-    from maxent.results.text.terminal import print_json
 
     options = given({name: value.value if isinstance(value, StrEnum) else value for name, value in options.items()})
     inputs = [data, columns["test"], columns["model"]]
@@ -265,7 +265,6 @@ def _of_method(name: str, *, alone: bool = False) -> Any:
 
     Its help needs none of them, and is there sooner ``alone``.
     """
-    from maxent.models.arguments import parameters_of
     from maxent.models.defenses.registry import OWN, load_method, parameters
 
     kind = load_method(name)

@@ -13,7 +13,10 @@ from maxent.command_line import panels
 from maxent.command_line.options import FilesPerhapsOfPeople, named, reads_files, split_files, stated
 from maxent.command_line.progress import UNRELIABLE, Job, finishing, progress, tell, tell_noticed
 from maxent.command_line.verdict import AskedVerdict, ReportFile
+from maxent.models.errors import check_unused
+from maxent.models.files.output import check_outputs
 from maxent.results.reliability import not_reliable
+from maxent.results.text.terminal import print_json, print_lines
 
 if TYPE_CHECKING:
     from maxent.disclosure.limits import Limits, Mend, Reached, Verdict
@@ -85,7 +88,6 @@ def _run(
     csv_literal: bool = False,
 ) -> int:
     trees, tables = split_files(files, needed=options["population"] is None)
-    from maxent.models.files.output import check_outputs
     from maxent.models.files.result_files import PLOTS, POSTERIOR, REPORT
 
     outputs = {"-o": (output, (*POSTERIOR, *PLOTS)), "--report": (asked.report, REPORT)}
@@ -97,7 +99,6 @@ def _run(
     kind = _chosen_plot(plot, output, truth=options["truth"] is not None)
     from maxent.disclosure.limits import Verdict, judge_informed
     from maxent.results.text.estimate import print_estimate
-    from maxent.results.text.terminal import print_json, print_lines
 
     report = ReportFile(asked, Estimating, "estimate", trees, tables, options)
     from maxent.api.posterior import estimate
@@ -142,8 +143,6 @@ def _of_register(
 ) -> int:
     """Estimate who in a register is in the data; there is no plot of that."""
     from maxent.api.posterior import estimate
-    from maxent.models.errors import check_unused
-    from maxent.results.text.terminal import print_json, print_lines
     from maxent.solvers.control import hearing
 
     table = "the people in the data, and this is a register (population=): maxent review has both"

@@ -10,7 +10,9 @@ from maxent.command_line import options as opt
 from maxent.command_line import panels
 from maxent.command_line.options import reads_files, stated
 from maxent.command_line.progress import DONE, Job, tell
-from maxent.models.files.output import CONSTRAINTS, NL, PYOMO
+from maxent.models.errors import ARGUMENT, invalid
+from maxent.models.files.output import CONSTRAINTS, NL, PYOMO, check_outputs
+from maxent.results.text.terminal import print_json, print_lines
 
 # Calls that its help ends with.
 EXAMPLES = (
@@ -51,11 +53,8 @@ def _run(
     outputs: dict[str, str | None],
     csv_literal: bool,
 ) -> int:
-    from maxent.models.errors import ARGUMENT, invalid
-    from maxent.models.files.output import check_outputs
     from maxent.models.files.result_files import POSTERIOR, save_rows
     from maxent.results.formulas import export_program, nl_files
-    from maxent.results.text.terminal import print_json, print_lines
 
     trees, tables = opt.split_files(files)
     latex, as_json, textbook = forms

@@ -9,7 +9,8 @@ from maxent.command_line import options as opt
 from maxent.command_line import panels
 from maxent.command_line.options import reads_files
 from maxent.command_line.progress import DONE, Job
-from maxent.models.files.output import EXPORT
+from maxent.models.files.output import EXPORT, check_outputs
+from maxent.results.text.terminal import print_json, print_lines
 
 # Calls that its help ends with.
 EXAMPLES = (
@@ -38,7 +39,6 @@ def command(
 
 
 def _run(tree: str, output: str | None, to: str | None, table: str, reading: Any, as_json: bool) -> int:
-    from maxent.models.files.output import check_outputs
     from maxent.models.formats.writers.registry import writer_for
 
     writer = writer_for(output, to)
@@ -46,7 +46,6 @@ def _run(tree: str, output: str | None, to: str | None, table: str, reading: Any
     from maxent.api.export import export
     from maxent.models.display import counted
     from maxent.models.formats.registry import load_release
-    from maxent.results.text.terminal import print_json, print_lines
 
     release = load_release(tree, reading)
     text = export(release, output, to=writer.name, table=table)

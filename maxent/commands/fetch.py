@@ -9,8 +9,10 @@ import typer
 
 from maxent.command_line import options as opt
 from maxent.command_line import panels
-from maxent.command_line.progress import DONE, Job
-from maxent.models.files.output import TABLE
+from maxent.command_line.progress import DONE, Job, progress
+from maxent.models.errors import invalid
+from maxent.models.files.output import TABLE, check_outputs, write_text
+from maxent.results.text.terminal import print_json, print_lines
 
 # Calls that its help ends with.
 EXAMPLES = ("maxent fetch", "maxent fetch adult -o people.csv")
@@ -36,9 +38,6 @@ def command(
 
 
 def _run(name: str | None, as_json: bool, output: str | None) -> int:
-    from maxent.models.errors import invalid
-    from maxent.models.files.output import check_outputs, write_text
-    from maxent.results.text.terminal import print_json, print_lines
 
     if name is None and output is not None:
         raise invalid("fetch", "argument", "name", "a data set to write", "none")
@@ -53,7 +52,6 @@ def _run(name: str | None, as_json: bool, output: str | None) -> int:
         return DONE
     wanted = data_set(name)
     check_outputs({"-o": (output, (".csv",))})
-    from maxent.command_line.progress import progress
     from maxent.models.tables.datasets import fetched
 
     with progress() as shown:

@@ -10,7 +10,8 @@ import typer
 from maxent.command_line import options as opt
 from maxent.command_line.options import reads_files
 from maxent.command_line.progress import DONE, Job, tell_noticed
-from maxent.models.files.output import PREDICTIONS
+from maxent.models.files.output import PREDICTIONS, check_outputs
+from maxent.results.text.terminal import print_json, print_lines
 
 # Calls that its help ends with.
 EXAMPLES = (
@@ -35,13 +36,11 @@ def command(
 
 
 def _run(tree: str, data: str, reading: Any, as_json: bool, output: str | None, csv_literal: bool) -> int:
-    from maxent.models.files.output import check_outputs
     from maxent.models.files.result_files import POSTERIOR, save_frame
 
     check_outputs({"-o": (output, POSTERIOR)}, [tree, data])
     from maxent.api.predict import predict
     from maxent.models.files.result_files import guarded_frame
-    from maxent.results.text.terminal import print_json, print_lines
 
     found = predict(tree, data, reading=reading)
     tell_noticed(found.noticed)

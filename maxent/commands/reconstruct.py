@@ -12,7 +12,8 @@ from maxent.command_line import options as opt
 from maxent.command_line import panels
 from maxent.command_line.options import reads_files, stated
 from maxent.command_line.progress import DONE, UNRELIABLE, Job, tell, tell_noticed
-from maxent.models.files.output import PROVED, SHARES, TABLE
+from maxent.models.files.output import PROVED, SHARES, TABLE, check_outputs
+from maxent.results.text.terminal import print_json
 
 # Calls that its help ends with.
 EXAMPLES = (
@@ -66,14 +67,12 @@ def _run(
     as_json: bool,
     csv_literal: bool,
 ) -> int:
-    from maxent.models.files.output import check_outputs
     from maxent.models.files.result_files import POSTERIOR
 
     read = [tree, qi, *(options[name] for name in ("others", "truth", "control"))]
     check_outputs({name: (path, POSTERIOR) for name, path in files.items()}, read)
     from maxent.api.reconstruct import reconstruct
     from maxent.results.reconstruction import STATUS, print_reconstruction
-    from maxent.results.text.terminal import print_json
 
     found = reconstruct(tree, qi, **options)
     tell_noticed(found.noticed)

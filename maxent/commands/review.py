@@ -16,8 +16,11 @@ from maxent.command_line import panels
 from maxent.command_line.options import reads_files, split_last, stated
 from maxent.command_line.parsing import joined_names, one_or_several, split_names
 from maxent.command_line.progress import UNRELIABLE, Job, finishing, progress, tell, tell_noticed
-from maxent.command_line.verdict import AskedDossier, AskedVerdict, Handed, named_files
-from maxent.models.files.output import RECORD, REVIEW
+from maxent.command_line.verdict import AskedDossier, AskedVerdict, Handed, as_options, named_files
+from maxent.models.errors import ARGUMENT, InvalidInput, Problem
+from maxent.models.files.input_files import is_standard_input
+from maxent.models.files.output import RECORD, REVIEW, check_outputs
+from maxent.results.text.terminal import print_json
 
 if TYPE_CHECKING:
     from maxent.disclosure.limits import Verdict
@@ -83,9 +86,6 @@ def _run(
     writing: tuple[Handed, AskedDossier, str | None],
 ) -> int:
     handing, dossiers, record = writing
-    from maxent.models.errors import ARGUMENT, InvalidInput, Problem
-    from maxent.models.files.input_files import is_standard_input
-    from maxent.models.files.output import check_outputs
     from maxent.models.files.result_files import POSTERIOR
     from maxent.models.files.result_files import REPORT as REPORTS
 
@@ -101,11 +101,9 @@ def _run(
     limits = asked.limits()
     asked.check_texts(dossiers.asked, record)
     from maxent.api.review import review
-    from maxent.command_line.verdict import as_options
     from maxent.commands.convert import read_parameters
     from maxent.results import review as results
     from maxent.results.review import SeveralReviews, print_review, print_several
-    from maxent.results.text.terminal import print_json
     from maxent.solvers.control import hearing
 
     shown = {

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from typing import Annotated
 
 from maxent.command_line import panels
 from maxent.command_line.progress import DONE, Job
-from maxent.models.files.output import SHORTCUT
+from maxent.models.files.output import SHORTCUT, check_outputs
+from maxent.models.packages import need
 
 # Calls that its help ends with.
 EXAMPLES = ("maxent serve", "maxent serve --folder reviews --shortcut maxent.desktop")
@@ -37,10 +39,7 @@ def command(
 
 
 def _run(port: int, folder: str | None, browser: bool, shortcut: str | None) -> int:
-    import os
 
-    from maxent.models.files.output import check_outputs
-    from maxent.models.packages import need
     from maxent.results.text.terminal import print_lines
     from maxent.serve import app
 

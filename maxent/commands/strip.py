@@ -12,6 +12,7 @@ from maxent.command_line import panels
 from maxent.command_line.options import reads_files
 from maxent.command_line.progress import DONE, Job
 from maxent.models.files.output import MODEL
+from maxent.results.text.terminal import print_json, print_lines
 
 # Calls that its help ends with.
 EXAMPLES = ("maxent strip tree.json -o published.json", "maxent strip tree.json -o stripped.json --json")
@@ -32,7 +33,6 @@ def command(
 
 def _run(model: str, output: str, reading: Any, as_json: bool) -> int:
     from maxent.api.strip import strip
-    from maxent.results.text.terminal import print_json, print_lines
 
     found = strip(model, output, reading=reading)
     if as_json:

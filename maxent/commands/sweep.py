@@ -12,6 +12,8 @@ from maxent.command_line import options as opt
 from maxent.command_line import panels
 from maxent.command_line.options import stated, takes
 from maxent.command_line.progress import DONE, UNRELIABLE, Job, progress, tell, tell_noticed
+from maxent.models.errors import ARGUMENT, invalid
+from maxent.results.text.terminal import print_json, print_lines
 
 if TYPE_CHECKING:
     from maxent.studies.sweep import Sweep
@@ -60,7 +62,6 @@ def command(
 def _show(path: str, data: str | None, output: str | None, options: dict[str, Any], as_json: bool) -> int:
     """Print the points; refuse the study, and say why, when some of them will fail."""
     from maxent.models.display import counted
-    from maxent.results.text.terminal import print_json, print_lines
     from maxent.studies.points import parameters
     from maxent.studies.study_file import load_study
     from maxent.studies.sweep import rehearse
@@ -78,8 +79,6 @@ def _show(path: str, data: str | None, output: str | None, options: dict[str, An
 
 
 def _run(study: str, output: str | None, options: dict[str, Any], as_json: bool) -> int:
-    from maxent.models.errors import ARGUMENT, invalid
-    from maxent.results.text.terminal import print_json
     from maxent.studies.sweep import sweep
 
     if output is None:
@@ -99,7 +98,6 @@ def _run(study: str, output: str | None, options: dict[str, Any], as_json: bool)
 def _print(result: Sweep) -> None:
     """Number of points, their ends, and the reasons of failures."""
     from maxent.models.display import counted
-    from maxent.results.text.terminal import print_lines
 
     summary = result.summary
     ended = ", ".join(f"{number} {status}" for status, number in summary["status"].items())

@@ -10,6 +10,7 @@ import typer
 from maxent.command_line import options as opt
 from maxent.command_line import panels
 from maxent.command_line.progress import Job, progress, tell
+from maxent.results.text.terminal import print_json, print_lines
 
 # Calls that its help ends with.
 EXAMPLES = ("maxent verify record.json", "maxent verify record.json --folder . --json")
@@ -35,7 +36,6 @@ def command(
 def _run(record: str, folder: str | None, as_json: bool) -> int:
     from maxent.api.verify import verify
     from maxent.policy.verified import WORDS
-    from maxent.results.text.terminal import print_json, print_lines
 
     with progress() as told:
         found = verify(record, folder, progress=told)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxent.disclosure.baseline import baseline_of
+from maxent.disclosure.inference import shares
 from maxent.disclosure.ladder import as_badly_off
 from maxent.disclosure.measures import TOLERANCE, at_most, conditional_entropy
 from maxent.models.defenses.method import CERTAIN
@@ -173,8 +174,6 @@ def membership_of(
     mapping
         ``base_rate``, the share of the most frequent class, or ``base_most``, what it is at most.
     """
-    from maxent.disclosure.inference import shares
-
     posterior = program.posterior(masses)
     if off:
         counts = program.table.counts[:, None]

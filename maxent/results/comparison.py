@@ -18,6 +18,8 @@ from maxent.disclosure.limits import Limits, Mend, Verdict, judge_informed, limi
 from maxent.disclosure.measures import MEASURES
 from maxent.models.display import Display, Picture, Summarised, counted
 from maxent.models.errors import ARGUMENT, invalid
+from maxent.models.files.json_files import strict
+from maxent.models.files.output import COMPARISON
 from maxent.models.reading import NOTHING, Noticed
 from maxent.models.tables.cells import value_in_words
 from maxent.results.reliability import unwarned
@@ -128,8 +130,6 @@ class Comparison(Summarised):
     @property
     def summary(self) -> dict[str, Any]:
         """The object of ``maxent compare --json``: plain numbers, strings, lists, dictionaries, None for infinity."""
-        from maxent.models.files.json_files import strict
-
         rows = [{**row, "change": change} for row, change in zip(self.rows, self.changes, strict=True)]
         notes = [*self.noticed.notes, *self.notes]
         own = {"reliable": self.reliable, "interrupted": self.interrupted, "notes": notes}
@@ -187,7 +187,6 @@ class Comparison(Summarised):
 
         Parameters and errors are those of `maxent.results.estimate.Estimate.save`.
         """
-        from maxent.models.files.output import COMPARISON
         from maxent.models.files.result_files import save_rows
 
         whole = os.fspath(path).lower().endswith(".json")

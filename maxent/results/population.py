@@ -23,7 +23,7 @@ from maxent.models.tables.cells import own_names, value_in_words
 from maxent.results.bounds import ProvedBounds
 from maxent.results.solved import Brief, draws_told, noted
 from maxent.results.text.estimate import SHOWN_ROWS, contradiction_lines, in_sentence, kinds_line
-from maxent.results.text.terminal import aligned
+from maxent.results.text.terminal import aligned, print_lines, print_table
 from maxent.solvers.solve.attempt import PROVED
 
 if TYPE_CHECKING:
@@ -281,8 +281,6 @@ def control_lines(control: Mapping[str, Any] | None) -> list[str]:
 
 def print_population(found: PopulationEstimate) -> None:
     """Print the register, or its surest rows, and what is disclosed, to standard output."""
-    from maxent.results.text.terminal import print_lines, print_table
-
     if found.parts is not None:
         print_lines(found.lines())
         return

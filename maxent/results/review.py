@@ -46,6 +46,7 @@ from maxent.disclosure.measures import MEASURES
 from maxent.models.display import Display, Summarised, counted
 from maxent.models.draws import kept_apart, tells_draws
 from maxent.models.errors import ARGUMENT, invalid
+from maxent.models.files.output import REVIEW, check_outputs, write_text
 from maxent.models.nodes import parts_in_words
 from maxent.results.estimate import Estimate, inferred_numbers
 from maxent.results.exchange import Exchanged, Handover, handed_over, report_names
@@ -477,7 +478,6 @@ class Review(Exchanged, Summarised):
         title, purpose : str
             The title, and what the model is for.
         """
-        from maxent.models.files.output import check_outputs, write_text
         from maxent.models.files.result_files import REPORT
 
         check_outputs({"report": (os.fspath(path), REPORT)})
@@ -687,7 +687,6 @@ def _save(
     csv_literal: bool,
 ) -> None:
     """Write a summary with a posterior; ``without`` is which posterior there is not, and why."""
-    from maxent.models.files.output import REVIEW
     from maxent.models.files.result_files import save_document, save_frame
 
     if inferred is not None:

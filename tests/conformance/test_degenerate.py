@@ -7,6 +7,7 @@ from conformance.answers import estimate
 from support.documents import release_document
 
 from maxent.models.formats.maxent_json.read import parse_release
+from maxent.models.formats.maxent_json.write import release_to_document
 from maxent.models.induction.inducers import id3
 
 
@@ -96,8 +97,6 @@ def test_many_equal_rows_are_as_one_with_a_weight(backend, impurity):
 
 
 def _scaled(release, times):
-    from maxent.models.formats.maxent_json.write import release_to_document
-
     document = release_to_document(release)
     for node in document["trees"][0]["nodes"]:
         if "n" in node:
@@ -108,8 +107,6 @@ def _scaled(release, times):
 @pytest.mark.parametrize("impurity", ["gini", "entropy"])
 def test_rates_of_three_digits(backend, impurity):
     """Rounded rates are intervals, in which the true distribution lies."""
-    from maxent.models.formats.maxent_json.write import release_to_document
-
     frame = contested(3)
     exact = id3(frame, target="X", qi=["A", "B", "C"], impurity=impurity, publish="rates", min_samples_split=13)
     document = release_to_document(exact)

@@ -13,6 +13,11 @@ from contextlib import suppress
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from pyarrow import parquet
+
 from fuzz.case import Dice
 
 # Literals of JSON, or what decoders take for some.
@@ -279,8 +284,6 @@ FLOATS = (float("nan"), float("inf"), -0.0, 1e308)
 
 def _arrow(cells: list[str], dice: Dice) -> Any:
     """A column of some type of Arrow's."""
-    import pyarrow as pa
-
     n = len(cells)
     numbers = [i if not c.isdigit() else int(c[:9]) for i, c in enumerate(cells)]
     plain = [c.encode("utf-8", "replace").decode() for c in cells]
@@ -327,9 +330,6 @@ def _arrow(cells: list[str], dice: Dice) -> Any:
 
 def as_parquet(table: Table, dice: Dice) -> bytes:
     """A table as Parquet, in columns of all types, and in all ways of writing them."""
-    import pyarrow as pa
-    from pyarrow import parquet
-
     header = [name.encode("utf-8", "replace").decode() for name in table[0]] if table else []
     rows = [[*row, *[""] * len(header)][: len(header)] for row in table[1:]]
     arrays = [_arrow([row[i] for row in rows], dice) for i in range(len(header))]
@@ -358,9 +358,6 @@ def as_parquet(table: Table, dice: Dice) -> bytes:
 
 def as_frame(table: Table, dice: Dice) -> Any:
     """A table as a data frame of pandas, in columns of all types, with objects of all kinds in cells."""
-    import numpy as np
-    import pandas as pd
-
     header = table[0] if table else []
     rows = [[*row, *[""] * len(header)][: len(header)] for row in table[1:]]
     columns: list[Any] = []

@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+import pandas as pd
+
+import maxent
 from fuzz.case import Case, Dice
 from fuzz.mutations import (
     FOREIGN,
@@ -125,8 +128,6 @@ def _general(cell: str, dice: Dice) -> str:
 
 def _by_frame(found: World, frame: Any, call: tuple[str, ...]) -> object:
     """The same from Python, with a data frame for the table."""
-    import maxent
-
     target, qi = found.header[-1], list(found.header[:-1])
     if call[0] == "defend":
         return maxent.defend(frame, call[1], target=target, qi=qi)
@@ -139,8 +140,6 @@ def _by_frame(found: World, frame: Any, call: tuple[str, ...]) -> object:
 
 
 def _frame(table: Table) -> Any:
-    import pandas as pd
-
     return pd.DataFrame(table[1:], columns=table[0])
 
 

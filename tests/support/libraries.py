@@ -18,6 +18,15 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from sklearn.base import clone
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    BaggingClassifier,
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 import maxent
 from maxent.constraints.program.cells import build_cells
@@ -129,8 +138,6 @@ LEAVES = {
 
 
 def _tree(random: Draw, y: Any, width: int) -> Made:
-    from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
-
     how = _some(random, LEAVES)
     kind = DecisionTreeClassifier if random.random() < 0.7 else ExtraTreeClassifier
     if y.max() == 1 and random.random() < 0.25:
@@ -139,8 +146,6 @@ def _tree(random: Draw, y: Any, width: int) -> Made:
 
 
 def _forest(random: Draw, y: Any, width: int) -> Made:
-    from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
-
     how = _some(random, LEAVES)
     if random.random() < 0.6:
         kind, how["bootstrap"] = ExtraTreesClassifier, bool(random.random() < 0.2)
@@ -152,9 +157,6 @@ def _forest(random: Draw, y: Any, width: int) -> Made:
 
 
 def _bag(random: Draw, y: Any, width: int) -> Made:
-    from sklearn.ensemble import BaggingClassifier
-    from sklearn.tree import DecisionTreeClassifier
-
     tree = DecisionTreeClassifier(**_some(random, LEAVES))
     how: dict[str, Any] = {"bootstrap": bool(random.random() < 0.5)}
     how |= _some(random, {"max_samples": (10, 15), "bootstrap_features": (True,), "max_features": (1,)})
@@ -163,16 +165,11 @@ def _bag(random: Draw, y: Any, width: int) -> Made:
 
 
 def _adaboost(random: Draw, y: Any, width: int) -> Made:
-    from sklearn.ensemble import AdaBoostClassifier
-    from sklearn.tree import DecisionTreeClassifier
-
     tree = DecisionTreeClassifier(max_depth=int(random.integers(1, 4)))
     return AdaBoostClassifier(tree, n_estimators=int(random.integers(1, 5)), random_state=0), {}, True
 
 
 def _gradient(random: Draw, y: Any, width: int) -> Made:
-    from sklearn.ensemble import GradientBoostingClassifier
-
     names = ("min_samples_leaf", "max_leaf_nodes", "ccp_alpha", "min_impurity_decrease", "max_features")
     how = _some(random, {k: v for k, v in LEAVES.items() if k in names})
     how |= _some(random, {"subsample": (0.5, 0.8), "init": ("zero",), "learning_rate": (0.05, 1.0)})
@@ -186,8 +183,6 @@ def _gradient(random: Draw, y: Any, width: int) -> Made:
 
 
 def _histograms(random: Draw, y: Any, width: int) -> Made:
-    from sklearn.ensemble import HistGradientBoostingClassifier
-
     how = _some(
         random,
         {

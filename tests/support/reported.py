@@ -2,6 +2,8 @@
 
 import json
 
+import pandas as pd
+
 from support.documents import release_document
 
 HOSTILE = (
@@ -75,8 +77,6 @@ def forest(folder):
 
 def written(folder, document, columns, rows, truth=None):
     """The files of a release and of the people, as the command line takes them."""
-    import pandas as pd
-
     tree, qi = folder / "tree.json", folder / "qi.csv"
     tree.write_text(json.dumps(document), encoding="utf-8")
     table = pd.DataFrame({name: [row[i] for row in rows] for name, i in columns.items()})

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
@@ -70,8 +71,6 @@ class People:
     @cached_property
     def frame(self) -> Any:
         """Every attribute and the target Y, as a DataFrame of strings and numbers."""
-        import pandas as pd
-
         columns: dict[str, Any] = {}
         for a in self.attributes:
             codes = self.columns[a.name]
@@ -498,8 +497,6 @@ def true_masses(case: Case, program: Any) -> FloatArray:
 @st.composite
 def true_facts(draw: Draw, people: People) -> Any:
     """Background knowledge about a few different individuals, as a DataFrame; None when there is none."""
-    import pandas as pd
-
     chosen = draw(st.lists(st.integers(0, len(people) - 1), max_size=3, unique=True))
     if not chosen:
         return None

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from maxent.studies.points import TIMES
+from maxent.studies.points import TIMES, run_point
 
 PEOPLE = 90
 
@@ -39,8 +39,6 @@ def people(folder):
 
 def die_at_k_4(point, packed, protocol):
     """Run a point, unless its k is 4: no process survives that."""
-    from maxent.studies.points import run_point
-
     if dict(point.options).get("k") == 4:
         os._exit(9)
     return run_point(point, packed, protocol)

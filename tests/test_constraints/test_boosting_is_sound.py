@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
 from support.boosted import RULES, Rule, boosted, models, proved, scored
 from support.calls import refusal, refused
 from support.soundness import check
@@ -224,8 +225,6 @@ def test_rules_that_cannot_be_are_refused(entry: dict[str, Any], field: str, mes
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("kind", ["gradient", "histogram"])
 def test_counts_of_scikit_learn_are_those_of_its_people(kind: str, n_classes: int) -> None:
-    from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
-
     random = np.random.default_rng(n_classes)
     frame = pd.DataFrame({"x": random.integers(0, 9, 150), "z": random.normal(size=150).round(1)})
     y = np.minimum((frame["x"] + 3 * frame["z"] + random.normal(size=150) * 3 > 4) + (frame["x"] > 6), n_classes - 1)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
-from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
 from sklearn.tree import DecisionTreeClassifier
 from support.boosted import RULES, Rule, boosted, models, proved, satisfied
 from support.strategies import Case, People, thorough, true_masses
@@ -181,8 +181,6 @@ def test_weights_that_cannot_be_are_refused(weights: Any, field: str, message: s
 @pytest.mark.parametrize("weights", ["balanced", {0: 1.0, 1: 4.5}, {1: 0.3}])
 @pytest.mark.promise(number=3)
 def test_class_weights_of_scikit_learn_are_found(weights: Any) -> None:
-    from sklearn.ensemble import HistGradientBoostingClassifier
-
     random = np.random.default_rng(0)
     frame = pd.DataFrame({"x": random.integers(0, 9, 120), "z": random.normal(size=120).round(1)})
     y = (frame["x"] + 3 * frame["z"] + random.normal(size=120) * 3 > 6).astype(int)

@@ -107,9 +107,6 @@ def test_the_truth_satisfies_everything_compiled_from_a_forest(case: Case, knowl
 def test_the_truth_satisfies_everything_compiled_from_scikit_learn(
     people: Any, criterion: Any, depth: Any, least: int, onehot: bool, publish: Any, inner_counts: bool
 ) -> None:
-    import pandas as pd
-    from sklearn.tree import DecisionTreeClassifier
-
     categories = {a.name: a.values for a in people.attributes if a.values is not None}
     indicators = {name: {f"{name}={v}": v for v in values} for name, values in categories.items()} if onehot else {}
     inputs = {
@@ -175,8 +172,6 @@ def _with_split(case: Case, place: int, name: str) -> Case:
 
 def test_a_false_statement_is_noticed() -> None:
     """The property above can fail for the other statements, too."""
-    import pandas as pd
-
     people = Case(
         _people(("x", "x", "x", "y"), (0, 0, 1, 1)),
         Release(

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.optimize import linprog
 from support.search import cases
 
 import maxent
@@ -20,7 +21,7 @@ from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.read import parse_release
 from maxent.models.statements.read import parse_statements
 from maxent.results.text.audit import audit_lines
-from maxent.solvers.certainty import sums
+from maxent.solvers.certainty import stated, sums
 from maxent.solvers.certainty.cases import SumCases, impossible
 from maxent.solvers.certainty.integer import fewest
 from maxent.solvers.certainty.stated import stated_cells
@@ -358,8 +359,6 @@ def tables(rng: np.random.Generator) -> tuple[pd.DataFrame, list[Fact]]:
 
 def by_person(frame: pd.DataFrame, said: list[Fact], aim: np.ndarray) -> tuple[float, float]:
     """The least and the largest sum of ``aim``, by a linear program over single people made from the document."""
-    from scipy.optimize import linprog
-
     rows, sides = [], []
     for table in said:
         for cell in table["cells"]:
@@ -1158,8 +1157,6 @@ def test_a_deviation_that_the_table_contradicts_is_named_with_its_mean(mean: int
 
 def test_margins_are_asked_before_finer_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nine people, eight of them women: one man, whatever his country."""
-    from maxent.solvers.certainty import stated
-
     monkeypatch.setattr(stated, "ASKED", 4)
     frame, said = people_by_land(), [cell(["*", "*"], 9), cell(["f", "*"], 8)]
     release = document(frame, {"kind": "table", "by": ["sex", "land"], "cells": said})
@@ -1171,8 +1168,6 @@ def test_margins_are_asked_before_finer_cells(monkeypatch: pytest.MonkeyPatch) -
 def test_cells_that_are_too_many_to_ask_for_are_not_passed(
     monkeypatch: pytest.MonkeyPatch, asked: int, limit: int, status: str
 ) -> None:
-    from maxent.solvers.certainty import stated
-
     monkeypatch.setattr(stated, "ASKED", asked)
     frame = people_by_land()
     release, qi = document(frame, *LEFT_OUT["a table"]), frame.drop(columns="y")

@@ -21,6 +21,7 @@ import pandas as pd
 import pytest
 from papers import frontiers
 from papers.drawing import compact, panels
+from sklearn.ensemble import HistGradientBoostingClassifier
 from support.paths import ROOT
 
 from maxent.__main__ import main
@@ -184,8 +185,6 @@ STUDY: dict[str, Any] = runpy.run_path(str(ROOT / "examples" / "boosting.py"))
 
 
 def test_a_row_is_about_what_a_model_discloses() -> None:
-    from sklearn.ensemble import HistGradientBoostingClassifier
-
     random = np.random.default_rng(0)
     people = pd.DataFrame({name: random.choice(list("abc"), 90) for name in STUDY["WORDS"]})
     people["age"] = random.integers(17, 90, 90)

@@ -6,6 +6,7 @@ import re
 import runpy
 import shlex
 import shutil
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,12 +21,17 @@ from support.paths import ROOT
 
 import maxent
 from maxent.__main__ import main
-from maxent.advice import ranking
+from maxent.advice import ranking, search
+from maxent.advice.ranking import Standing, judged
 from maxent.advice.result import Advice
+from maxent.advice.trials import numbers_of
+from maxent.command_line.progress import seldom
+from maxent.commands import advise as command
+from maxent.disclosure.limits import Limits
 from maxent.models.defenses.method import Wanted
 from maxent.models.defenses.registry import asked_for, methods
 from maxent.models.errors import InvalidInput, UnreliableResult
-from maxent.models.tables.training import stratified
+from maxent.models.tables.training import read_training, stratified
 from maxent.models.trees.predict import predict_proba
 from maxent.solvers.control import Clock
 
@@ -102,11 +108,6 @@ def test_nothing_is_best_that_proofs_do_not_settle(advised, patients, kept, monk
 
 
 def test_what_is_not_read_of_a_candidate_is_not_passed():
-    from maxent.advice.ranking import Standing, judged
-    from maxent.advice.trials import numbers_of
-    from maxent.disclosure.limits import Limits
-    from maxent.models.tables.training import read_training
-
     frame = pd.DataFrame({"a": [0.0, 1.0] * 30, "y": ["no", "yes", "no"] * 20})
     model = DecisionTreeClassifier(max_depth=1).fit(frame[["a"]], frame["y"], sample_weight=np.arange(1.0, 61.0))
     release = maxent.review(model, frame[["a"]], frame["y"], qi=["a"], target="y").release
@@ -221,8 +222,6 @@ def test_time_that_is_over(patients):
 @pytest.mark.parametrize("steps", [2, 5])
 def test_ctrl_c_leaves_the_best_so_far_in_all_files(patients, tmp_path, monkeypatch, capsys, steps):
     """Between audits, when nothing was tested on a fold, and within the race."""
-    from maxent.commands import advise as command
-
     done, said = 0, []
 
     def told(text: str, trials: int, total: int) -> None:
@@ -248,10 +247,6 @@ def test_ctrl_c_leaves_the_best_so_far_in_all_files(patients, tmp_path, monkeypa
 
 def test_time_that_ends_between_audits_leaves_the_best_so_far(patients, monkeypatch):
     """A clock that goes on by a second whenever it is looked at."""
-    from itertools import count
-    from types import SimpleNamespace
-
-    from maxent.advice import search
 
     ticks = count()
     monkeypatch.setattr(search, "time", SimpleNamespace(monotonic=lambda: float(next(ticks))))
@@ -265,8 +260,6 @@ def test_time_that_ends_between_audits_leaves_the_best_so_far(patients, monkeypa
 
 def test_a_trial_that_does_not_end_is_ended_with_the_time(patients, monkeypatch):
     """Time is over when the first trial is done, while the second one goes on for ever."""
-    from maxent.advice import search
-
     clock, seen = Clock(1e6), []
 
     def rows(trials, pickled, work, failed, jobs, dask, given):
@@ -290,8 +283,6 @@ def test_a_trial_that_does_not_end_is_ended_with_the_time(patients, monkeypatch)
 
 def test_progress_off_a_terminal_is_a_line_now_and_then(capsys):
     """By a clock of the test."""
-    from maxent.command_line.progress import seldom
-
     times = iter([0.0, 5.0, 25.0, 25.0, 30.0])
     told = seldom(lambda: next(times), every=20.0)
     for done in range(3):

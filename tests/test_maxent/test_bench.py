@@ -21,7 +21,7 @@ from support.paths import ROOT
 import maxent
 from maxent.api import bench as benching
 from maxent.models.errors import UnknownBackend
-from maxent.plotting.bench import save_bench_plot
+from maxent.plotting.bench import draw_bench, save_bench_plot
 from maxent.results.bench import COLUMNS
 
 D1 = [str(ROOT / "examples/d1" / name) for name in ("tree.json", "qi.csv")]
@@ -319,8 +319,6 @@ STATES = [
 def test_labels_of_the_plot_do_not_overlap(rows):
     from matplotlib.figure import Figure
     from matplotlib.text import Text
-
-    from maxent.plotting.bench import draw_bench
 
     times = [(0.01, 0.004), (7.3, 24.0), (7.4, 400.0), (0.2, 600.0), (7.0, 0.0), (None, None)]
     rows = [

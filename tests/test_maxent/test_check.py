@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import skops.io
 from sklearn.base import clone
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
@@ -722,8 +723,6 @@ def test_a_report_has_each_check_by_its_name_before_its_number(tmp_path: Path, c
 
 
 def test_weights_of_people_are_a_column_of_the_truth(tmp_path: Path, capsys: Any) -> None:
-    import skops.io
-
     rng = np.random.default_rng(1)
     people = pd.DataFrame({"a": rng.integers(0, 3, 200), "b": rng.integers(0, 3, 200)}).astype(float)
     labels, weights = pd.Series(np.where(rng.random(200) < 0.3, "yes", "no")), 1.0 + (people["a"] == 1)

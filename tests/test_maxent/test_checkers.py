@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.tree import DecisionTreeClassifier
+from skops.io import dump
 
 import maxent
 from maxent.__main__ import main
@@ -90,9 +92,6 @@ def people(n: int = 120) -> pd.DataFrame:
 
 @pytest.mark.parametrize(("how", "status"), [({"max_depth": 3}, "pass"), ({}, "fail")])
 def test_a_skops_file_states_the_settings_of_its_training(tmp_path: Path, how: Any, status: str) -> None:
-    from sklearn.tree import DecisionTreeClassifier
-    from skops.io import dump
-
     table = people()
     model = DecisionTreeClassifier(min_samples_leaf=np.int64(5), random_state=0, **how)
     model.fit(table[["age", "sex"]], table["ill"])
@@ -136,9 +135,6 @@ def peer(name: str) -> str:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model whose names are those of an attack on pages, and the table that it was trained on."""
-    from sklearn.tree import DecisionTreeClassifier
-    from skops.io import dump
-
     folder = tmp_path_factory.mktemp("model")
     table = people().rename(columns={"age": "age & 'x'", "sex": "<img src=x>"})
     columns = [name for name in table.columns if name != "ill"]
@@ -461,8 +457,6 @@ def test_commands_write_the_folders_and_refuse_what_lies_in_them(
 
 def target(place: Path, model: Any = None, table: pd.DataFrame | None = None, **params: Any) -> Path:
     """A folder as ``Target.save`` of SACRO-ML 2.0.1 writes it, with what was written beside its pickles."""
-    from skops.io import dump
-
     place.mkdir()
     for name in ("model", "X_train", "y_train"):
         (place / f"{name}.pkl").write_bytes(b"\x80\x05cos\nsystem\n")  # which nobody may load
@@ -485,8 +479,6 @@ def target(place: Path, model: Any = None, table: pd.DataFrame | None = None, **
 def test_a_folder_of_sacro_ml_is_reviewed_without_its_pickles(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from sklearn.tree import DecisionTreeClassifier
-
     table = people()
     model = DecisionTreeClassifier(min_samples_leaf=20, random_state=0).fit(table[["age", "sex"]].to_numpy(), table.ill)
     call = ["--target", "ill", "--qi", "age,sex", "--max-certain", "120", "--json"]

@@ -11,6 +11,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
+from sklearn.ensemble import RandomForestClassifier, StackingClassifier, VotingClassifier
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 from support.calls import printed_by, refused
 from support.paths import D1
 from support.strategies import Case, cases, leaves_of, thorough
@@ -127,9 +132,6 @@ def test_a_release_is_one_already(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 def test_models_of_scikit_learn_are_converted_as_they_are() -> None:
-    from sklearn.ensemble import RandomForestClassifier
-    from sklearn.tree import DecisionTreeClassifier
-
     frame = pd.read_csv(TRUTH)
     x = pd.get_dummies(frame[QI]).astype(int)
     tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(x, frame["Salary"])
@@ -369,10 +371,6 @@ def live(tool: str) -> Any:
 @pytest.mark.filterwarnings("ignore")  # of the tools
 @pytest.mark.parametrize("tool", ["lightgbm", "xgboost", "catboost"])
 def test_behind_steps_and_in_a_search_a_model_predicts_as_its_tool(tool: str) -> None:
-    from sklearn.model_selection import GridSearchCV
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
     y = (CASE == "yes").astype(int).rename("case")
     models = [
         live(tool).fit(PEOPLE, y),
@@ -390,9 +388,6 @@ def test_behind_steps_and_in_a_search_a_model_predicts_as_its_tool(tool: str) ->
 
 
 def test_models_that_cannot_be_read_say_what_leads_on() -> None:
-    from sklearn.ensemble import StackingClassifier, VotingClassifier
-    from sklearn.tree import DecisionTreeClassifier
-
     both = DecisionTreeClassifier(max_depth=2).fit(PEOPLE, np.column_stack([CASE == "yes", PEOPLE["hours"] > 9]))
     with pytest.raises(InvalidInput, match=r"y: node L1 of a tree: classes: expected counts .* as in the model"):
         maxent.review(both, PEOPLE, np.zeros((len(PEOPLE), 2)), qi=["hours"])

@@ -6,6 +6,7 @@ import warnings
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,7 @@ from support.calls import refusal
 from support.paths import D1
 
 import maxent
+from maxent.api import calling
 from maxent.models.display import LINES, ROWS, WIDTH, Display
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.release_reader import Converted
@@ -316,9 +318,6 @@ def test_a_notebook_shows_the_verdict_then_a_table_then_a_picture():
 
 def test_long_calls_in_a_notebook_show_a_bar_and_short_ones_none(monkeypatch, capsys):
     pytest.importorskip("tqdm", reason="tqdm is not there")
-    from types import SimpleNamespace
-
-    from maxent.api import calling
 
     release, qi = D1 / "tree.json", D1 / "qi.csv"
     maxent.estimate(release, qi)

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import skops.io
 import yaml
+from sklearn.tree import DecisionTreeClassifier
 from support.paths import D1, ROOT, copy_d1
 
 import maxent
@@ -231,9 +233,6 @@ def steps(folder, given):
 
 
 def test_the_workflow_takes_a_model_of_another_tool(folder):
-    import skops.io
-    from sklearn.tree import DecisionTreeClassifier
-
     people = pd.DataFrame({"a": [0, 0, 0, 1, 1, 1]})
     skops.io.dump(DecisionTreeClassifier().fit(people, list("xxyxyy")), folder / "model.skops")
     people.to_csv(folder / "people.csv", index=False)

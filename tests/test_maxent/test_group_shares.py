@@ -14,6 +14,7 @@ from support.strategies import SURE, Case, cases, true_masses
 import maxent
 from maxent.constraints.compiler import compile_program
 from maxent.disclosure.inference import NO_GROUP, _groups, shares
+from maxent.disclosure.limits import Limits, judge
 from maxent.disclosure.measures import TOLERANCE
 from maxent.models.formats.maxent_json.read import parse_release
 from maxent.models.tables.qi_table import read_qi
@@ -96,8 +97,6 @@ def test_the_verdict_does_not_depend_on_rounding_errors(tmp_path, capsys, people
 
 @given(total=st.integers(2, 2000), data=st.data(), kinds=st.integers(1, 4))
 def test_a_limit_that_is_the_share_of_a_leaf_is_kept_and_a_smaller_one_is_not(total, data, kinds):
-    from maxent.disclosure.limits import Limits, judge
-
     of_a = data.draw(st.integers(total - total // 2, total))
     counts = {"counts": {"a": of_a * kinds, "b": (total - of_a) * kinds}}
     disclosed = found(release(counts, split=("u",)), people(total * kinds, kinds=kinds))

@@ -17,7 +17,7 @@ from support.calls import printed_by
 from support.paths import ROOT
 
 import maxent
-from maxent.__main__ import main
+from maxent.__main__ import fitted, main
 from maxent.command_line import panels
 from maxent.command_line.parsing import is_rare
 from maxent.commands import main as cli
@@ -335,8 +335,6 @@ def test_bench_draws_with_o_and_as_it_did_before(capsys, folder):
 def test_the_help_of_the_program_is_instant():
     """Its own code takes a few milliseconds; the rest is Python's start."""
     begin = time.process_time()
-    from maxent.__main__ import fitted
-
     text = (Path(maxent.__file__).parent / "help.txt").read_text(encoding="utf-8")
     assert len(fitted(text, 60).splitlines()) > len(text.splitlines())
     assert time.process_time() - begin < 1
@@ -489,10 +487,8 @@ def test_there_are_scripts_for_shells(tmp_path, shell):
 
 
 def test_another_shell_is_told(capsys, monkeypatch):
-    from maxent.commands import main
-
-    monkeypatch.setattr(main, "app", lambda *_, **__: 1)
-    assert main.run(["--install-completion"]) == 2
+    monkeypatch.setattr(cli, "app", lambda *_, **__: 1)
+    assert cli.run(["--install-completion"]) == 2
     assert (
         capsys.readouterr().err
         == "maxent: completion is for bash, zsh, fish and PowerShell: call it from one of them\n"

@@ -3,6 +3,7 @@
 import gc
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -471,8 +472,6 @@ def gone(group):
 
 
 def test_a_copy_of_a_shared_clock_hears_of_an_interruption():
-    import pickle
-
     clock = Clock(1e6)
     with clock.shared():
         copy = pickle.loads(pickle.dumps(clock))

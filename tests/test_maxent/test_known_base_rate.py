@@ -13,6 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 from support.documents import release_document
 
 import maxent
+from maxent.api import estimate as module
 from maxent.disclosure.limits import Limits, in_words, judge, judge_informed
 from maxent.results.text.estimate import worth
 
@@ -58,8 +59,6 @@ def test_an_estimate_of_who_knows_less_passes_no_limit_that_the_base_rate_breaks
 
 
 def test_the_second_estimate_is_made_only_for_limits_that_need_it(files, monkeypatch):
-    from maxent.api import estimate as module
-
     calls = []
     solve = module.solve_in_time
     monkeypatch.setattr(module, "solve_in_time", lambda *args, **more: calls.append(1) or solve(*args, **more))

@@ -6,6 +6,7 @@ from dataclasses import replace
 from html import unescape
 from pathlib import Path
 from types import SimpleNamespace
+from types import SimpleNamespace as Some
 from typing import Any
 
 import numpy as np
@@ -21,11 +22,14 @@ from support.strategies import leaves_of
 
 import maxent
 from maxent.__main__ import main
+from maxent.command_line.parsing import joined_names, split_names
 from maxent.disclosure.ladder import ADVERSARIES, CONTAINS, Figures, Rung, proved_of
 from maxent.disclosure.limits import Judged, Limits, Verdict
 from maxent.models.errors import InvalidInput
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
-from maxent.results.html_report.dossier import _untested
+from maxent.policy.policy import read_policy
+from maxent.results.html_report.dossier import _remedy, _untested
+from maxent.results.html_report.view import within_words
 
 D1 = Path(__file__).parents[2] / "examples" / "d1"
 QI = ["Education", "Country", "Gender"]
@@ -234,8 +238,6 @@ def test_what_is_wrong_with_limits_that_name_an_adversary(text: str, said: str, 
 
 
 def test_a_policy_that_extends_another_says_what_it_changes_for_an_adversary() -> None:
-    from maxent.policy.policy import read_policy
-
     base = read_policy({"limits": {"max_certain": 3, "rows": {"max_certain": 2, "max_posterior": 0.9}}})
     found = base.with_limits({"rows": {"max_certain": 4}})
     assert found.named["rows"].as_dict() == {"max_posterior": 0.9, "max_certain": 4}
@@ -533,8 +535,6 @@ def test_texts_that_would_stand_nowhere_are_refused(option: str, capsys: Any) ->
 
 
 def test_the_first_box_says_why_a_good_guess_is_within_limits() -> None:
-    from maxent.results.html_report.view import within_words
-
     told = within_words({"max_posterior": 0.85, "certain": 0}, "pass", 0.9)
     assert told.startswith(
         "The surest guess about anybody, by an adversary with the table, is right with 85.0 %. That is"
@@ -557,16 +557,12 @@ def test_who_knows_more_proves_no_less():
 
 
 def test_a_list_of_names_is_printed_as_it_is_read() -> None:
-    from maxent.command_line.parsing import joined_names, split_names
-
     names = ["Age, years", 'so "called"', "plain"]
     assert split_names("qi", [joined_names(names)]) == names
     assert joined_names(["a", "b"]) == "a,b"
 
 
 def test_what_would_take_an_inference_away_is_no_cut_of_one_of_many_trees(tmp_path: Path) -> None:
-    from maxent.models.release import Tree
-
     truth = pd.read_csv(D1 / "truth.csv")
     one: Any = maxent.load_release(D1 / "tree.json")
     two = replace(one, trees=(one.trees[0], Tree(one.trees[0].nodes)))
@@ -580,9 +576,6 @@ def test_what_would_take_an_inference_away_is_no_cut_of_one_of_many_trees(tmp_pa
 
 def test_a_tree_is_cut_back_to_where_somebody_is_less_sure() -> None:
     """Two leaves of one class below a node of that class: a cut there takes nothing away."""
-    from types import SimpleNamespace as Some
-
-    from maxent.results.html_report.dossier import _remedy
 
     nodes = [Some(parent=-1, name="root", distribution=(0.5, 0.5)), Some(parent=0, name="A", distribution=(1.0, 0.0))]
     nodes += [Some(parent=1, name=f"L{i}", distribution=(1.0, 0.0)) for i in range(2)]

@@ -18,6 +18,10 @@ from maxent.api.proving import LONGEST
 from maxent.constraints.program.program import Unread
 from maxent.disclosure.limits import Limits, in_words, judge, judge_rows, worse_certain
 from maxent.disclosure.measures import TOLERANCE
+from maxent.solvers.certainty import levels
+from maxent.solvers.certainty.integer import tighten
+from maxent.solvers.control import Clock
+from maxent.solvers.worlds import part
 
 D1 = [str(ROOT / "examples/d1" / name) for name in ("tree.json", "qi.csv")]
 
@@ -300,9 +304,6 @@ def test_proofs_that_did_not_end_leave_a_limit_open():
 
 
 def test_who_is_next_to_a_split_is_proved_by_the_nearest_comparisons(monkeypatch):
-    from maxent.solvers.certainty import levels
-    from maxent.solvers.worlds import part
-
     dice, n = np.random.default_rng(0), 60
     x = pd.DataFrame(dice.permutation(2 * n).reshape(n, 2).astype(float), columns=["a", "b"])[["b", "a"]]
     y = np.where((x["a"] > n) ^ (dice.random(n) < 0.1), "p", "q")
@@ -323,10 +324,6 @@ def test_who_is_next_to_a_split_is_proved_by_the_nearest_comparisons(monkeypatch
 
 
 def test_proofs_look_at_all_comparisons_of_large_nodes_where_there_is_time(monkeypatch):
-    from maxent.solvers.certainty.integer import tighten
-    from maxent.solvers.control import Clock
-    from maxent.solvers.worlds import part
-
     dice, n = np.random.default_rng(0), 24
     x = pd.DataFrame(dice.integers(0, 6, (n, 2)).astype(float), columns=["a", "b"])
     y = np.where((x["a"] > 2) ^ (dice.random(n) < 0.2), "p", "q")

@@ -18,6 +18,7 @@ from maxent import Release
 from maxent.__main__ import main
 from maxent.disclosure.limits import Mend, limits_of
 from maxent.models.release import Induction, Node
+from maxent.models.trees.restate import restate
 
 QI = ["a", "b", "c"]
 
@@ -103,8 +104,6 @@ def reason(release: Release, **limits: Any) -> str:
 
 
 def test_the_reason_is_told_where_none_is_offered() -> None:
-    from maxent.models.trees.restate import restate
-
     assert reason(restate(GROWN, "labels"), max_certain=0) == "7 of 7 leaves do not state the counts of their classes"
     forest = replace(GROWN, trees=GROWN.trees * 2)
     assert reason(forest, max_certain=0) == "the search is for one tree, and the release has 2"

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from pyarrow import parquet as pq
+from sklearn.ensemble import RandomForestClassifier
 from support.calls import printed_by, refused
 from support.enumerated import compositions
 from support.parted import by_values, few_rows, public, same
@@ -35,14 +36,18 @@ from support.strategies import (
 )
 
 import maxent
+from maxent.api import population, review
 from maxent.constraints.membership import compile_population
 from maxent.constraints.program.residuals import Evaluator
+from maxent.disclosure.membership import membership_of
 from maxent.models.errors import NoAnswerInTime
 from maxent.models.formats.maxent_json.read import parse_release
+from maxent.models.induction.inducers import id3
 from maxent.models.release import Release, Tree
 from maxent.models.tables.qi_table import read_qi
 from maxent.results.bounds import _header as header
 from maxent.results.population import PopulationBounds, PopulationEstimate
+from maxent.solvers.solve import driver
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -352,9 +357,6 @@ def test_other_estimates_are_the_optimum_of_a_generic_solver(case: Case, data: A
 
 @pytest.mark.parametrize("seed", [0, 2, 4])
 def test_a_price_of_members_gives_the_optimum_of_the_whole_register(seed: int, monkeypatch: Any) -> None:
-    from maxent.models.induction.inducers import id3
-    from maxent.solvers.solve import driver
-
     dice = np.random.default_rng(seed)
     sizes = {"a": 4, "b": 3, "c": 2, "d": 2}
     everybody = pd.DataFrame({name: dice.integers(0, size, 300).astype(str) for name, size in sizes.items()})
@@ -419,8 +421,6 @@ def test_a_leaf_with_as_many_records_as_people_proves_members() -> None:
 
 
 def test_an_answer_that_misses_statements_contradicts_no_proof() -> None:
-    from maxent.disclosure.membership import membership_of
-
     result: Any = maxent.estimate(published(*COUNTS), population=register(4, 2))
     bounds: Any = maxent.bounds(published(*COUNTS), population=register(4, 2))
     wrong = np.array([[4.0, 0.0, 0.0], [1.0, 1.0, 0.0]])
@@ -664,8 +664,6 @@ def test_limits_that_name_a_register_are_judged_by_its_figures(tmp_path: Path) -
 
 
 def test_what_is_proved_of_a_register_holds_where_the_estimate_does_not_end(monkeypatch: Any) -> None:
-    from maxent.api import population, review
-
     given: dict[str, Any] = {"qi": ["Sex"], "target": "Ill", "population": register(4, 2), "adversary": "population"}
     whole = population.population_estimate
 
@@ -695,8 +693,6 @@ def test_what_is_proved_of_a_register_holds_where_the_estimate_does_not_end(monk
 
 
 def test_who_has_a_register_knows_no_order_of_rows() -> None:
-    from sklearn.ensemble import RandomForestClassifier
-
     dice = np.random.default_rng(0)
     X = pd.DataFrame({name: dice.integers(0, 2, 20) for name in "AB"})
     y = pd.Series(np.where(dice.random(20) < 0.5, "a", "b"), name="y")
@@ -749,8 +745,6 @@ def test_members_and_control_people_of_the_register_are_compared(tmp_path: Path)
 
 def test_draws_are_of_the_data_and_not_of_the_register(tmp_path: Path) -> None:
     """Seeds of a forest tell of its training people; a register of others does not contradict them."""
-    from sklearn.ensemble import RandomForestClassifier
-
     dice = np.random.default_rng(3)
     register = pd.DataFrame({"a": dice.integers(0, 3, 15), "b": dice.integers(0, 3, 15)})
     people = register.iloc[:10].reset_index(drop=True)

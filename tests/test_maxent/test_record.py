@@ -89,8 +89,6 @@ def test_a_record_holds_what_satre_asks_for(record: Any) -> None:
 
 
 def test_a_record_has_every_input_and_every_check(record: Any, folder: Path) -> None:
-    import hashlib
-
     assert [each["role"] for each in record["inputs"]] == [
         *("release", "table", "truth", "control", "facts", "marginal", "policy")
     ]

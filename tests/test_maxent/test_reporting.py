@@ -21,15 +21,15 @@ from maxent.__main__ import main
 from maxent.api.audit import audit
 from maxent.constraints.program.program import Contradiction
 from maxent.disclosure.inference import disclosed_by_node, people_by_place
-from maxent.disclosure.limits import Limits, judge_rows
+from maxent.disclosure.limits import Limits, Verdict, judge_rows
 from maxent.disclosure.measures import audited, bayes_vulnerability, certain, conditional_entropy, max_posterior
 from maxent.models.errors import Origin
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
-from maxent.results.html_report.build import MOST, Overview, overview, packed, release_view, rounded
+from maxent.results.html_report.build import MOST, Overview, overview, packed, release_view, render, rounded
 from maxent.results.html_report.provenance import read_inputs, shown_command
 from maxent.results.html_report.summaries import numbers, way
 from maxent.results.html_report.trees import Drawing, draw, drawn_trees, opened
-from maxent.results.html_report.view import ReleaseView, percent, shown
+from maxent.results.html_report.view import Provenance, ReleaseView, ReportView, percent, shown
 from maxent.results.html_report.view import rounded as overview_rounded
 from maxent.results.solved import estimate_numbers
 
@@ -269,8 +269,6 @@ def test_rows_of_records_are_not_compared_with_people_in_leaves(tmp_path):
 
 def records(folder):
     """Generalised records of twelve people."""
-    import pandas as pd
-
     people = pd.DataFrame({"A": range(12), "T": ["x", "y", "x"] * 4})
     people.to_csv(folder / "truth.csv", index=False)
     people[["A"]].to_csv(folder / "qi.csv", index=False)
@@ -338,10 +336,6 @@ def test_an_infinite_divergence_is_said(tmp_path):
 
 
 def test_a_release_without_a_tree_can_be_reported():
-    from maxent.disclosure.limits import Verdict
-    from maxent.results.html_report.build import render
-    from maxent.results.html_report.view import Provenance, ReportView
-
     found = replace(view(*D1), trees=())
     verdict: Verdict = judge_rows(Limits(), [found.row])
     page = Page(render(ReportView("t", "", verdict, (found,), False, (), Provenance("now", "maxent", (), (), ()))))

@@ -12,7 +12,9 @@ from support.calls import printed_by, refused
 
 import maxent
 from maxent.__main__ import main
+from maxent.api import defend_audited
 from maxent.api.defend_audited import statements
+from maxent.api.review import without_private_splits
 from maxent.constraints.patterns import individuals, stated_counts
 from maxent.models.defenses import OptimalSubtree
 from maxent.models.defenses.optimal.method import BestSubtree
@@ -87,8 +89,6 @@ def test_tables_are_rebuilt_of_as_many_people_as_are_told() -> None:
 
 
 def test_private_splits_left_out_leave_no_sums_of_rounded_counts() -> None:
-    from maxent.api.review import without_private_splits
-
     private = replace(RELEASE, attributes=(Attribute("Age", "numeric", role="private"),))
     (leaf,) = without_private_splits(private).trees[0].nodes
     assert (leaf.counts, leaf.n) == (None, None)
@@ -138,8 +138,6 @@ def test_rounding_that_cannot_be_is_refused(
 
 
 def test_what_is_audited_is_what_is_published(monkeypatch: pytest.MonkeyPatch) -> None:
-    from maxent.api import defend_audited
-
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"a": rng.integers(0, 6, 90).astype(float), "y": rng.choice(["n", "y"], 90, p=[0.3, 0.7])})
     seen: list[Release] = []

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.ensemble import BaggingRegressor, ExtraTreesRegressor, RandomForestRegressor
 from sklearn.tree import DecisionTreeRegressor
 from support.search import cases
@@ -133,8 +134,6 @@ def test_bounds_of_few_rows_are_those_of_all_labellings(seed):
 @pytest.mark.search
 @pytest.mark.parametrize("seed", cases(0, 30, hunted=300))
 def test_combinations_never_exclude_the_truth(seed):
-    from scipy import sparse
-
     rng = np.random.default_rng(seed)
     m, n = int(rng.integers(1, 60)), int(rng.integers(1, 40))
     dense = rng.integers(0, 5, (m, n)) * (rng.random((m, n)) < rng.uniform(0.05, 0.9))

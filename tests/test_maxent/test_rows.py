@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.ensemble import (
     BaggingClassifier,
     BaggingRegressor,
@@ -338,8 +339,6 @@ def test_numbers_that_are_missing_go_their_way():
 @pytest.mark.search
 @pytest.mark.parametrize("seed", cases(0, 20, hunted=200))
 def test_elimination_finds_rank_and_solution(seed):
-    from scipy import sparse
-
     rng = np.random.default_rng(seed)
     m, n = int(rng.integers(1, 160)), int(rng.integers(1, 160))
     dense = rng.integers(0, 5, (m, n)) * (rng.random((m, n)) < rng.uniform(0.02, 0.9))

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.optimize import minimize
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import make_pipeline
@@ -84,8 +85,6 @@ def test_joint_posteriors_are_products_and_joint_entropies_sums(reviewed: Any) -
 
 
 def test_the_product_is_the_joint_distribution_of_the_largest_entropy() -> None:
-    from scipy.optimize import minimize
-
     few, both = X[["job"]], Y.assign(pay=np.where(Y["pay"] == "high", "high", "low"))
     model = DecisionTreeClassifier(max_depth=1, random_state=0).fit(few, both)
     found = maxent.review(model, few, both, qi=["job"], target=BOTH).joint

@@ -1,7 +1,9 @@
 """Sweeps: rows are what the single commands give."""
 
+import inspect
 import json
 import os
+import pickle
 import re
 import signal
 import subprocess
@@ -13,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from sklearn.model_selection import train_test_split
 from support.calls import printed_by, refusal, refused
 from support.paths import ROOT
 from support.studies import PEOPLE, STUDY, die_at_k_4, people, same, write_study
@@ -26,6 +29,7 @@ from maxent.disclosure.measures import MEASURES
 from maxent.models.errors import InvalidInput
 from maxent.models.files.toml import line_numbers
 from maxent.studies import sweep as rehearsal_sweep
+from maxent.studies import sweep as sweeping
 from maxent.studies.data import Protocol, split
 from maxent.studies.points import columns
 from maxent.studies.results_folder import Folder
@@ -67,8 +71,6 @@ def test_rows_are_what_defend_and_compare_give(tmp_path):
     assert [row["status"] for row in result.rows] == ["optimal"] * 12 + ["audited"] * 2
     assert result.reliable
     assert result.frame.columns.tolist() == list(columns())
-    from sklearn.model_selection import train_test_split
-
     given = {"target": "secret", "qi": ["job", "sex", "age"]}
     for row in result.rows:
         rows, aside = train_test_split(np.arange(PEOPLE), test_size=0.2, random_state=row["seed"])
@@ -237,8 +239,6 @@ def test_killed_in_the_middle_it_goes_on(tmp_path):
 
 
 def test_ctrl_c_keeps_what_is_done(tmp_path, monkeypatch, capsys):
-    from maxent.studies import sweep as sweeping
-
     people(tmp_path)
     path = write_study(tmp_path, STUDY + "max_depth = [1, 2, 3]\n")
     original, calls = sweeping.run_point, []
@@ -262,8 +262,6 @@ def test_ctrl_c_keeps_what_is_done(tmp_path, monkeypatch, capsys):
 
 @pytest.mark.slow
 def test_a_process_that_dies_costs_its_point_alone(tmp_path, monkeypatch):
-    from maxent.studies import sweep as sweeping
-
     people(tmp_path)
     path = write_study(tmp_path, STUDY + '[[grid]]\nmethod = "prune-parent"\nk = [2, 3, 4, 5, 6]\n')
     monkeypatch.setattr(sweeping, "_work", die_at_k_4)
@@ -650,8 +648,6 @@ def test_what_changes_a_point_changes_its_name(tmp_path):
 
 
 def test_every_option_of_defend_is_one_of_the_grid():
-    import inspect
-
     given = set(inspect.signature(defend).parameters)
     of_data = {"data", "target", "qi", "private", "categorical", "missing", "test", "seed", "model", "reading"}
     of_data |= {"max_posterior", "sensitive"}  # the first is also what is measured; the other names classes
@@ -698,12 +694,9 @@ def test_numbers_with_fractions_are_no_classes(tmp_path):
 
 
 def test_protocols_cut_as_scikit_learn_does(tmp_path):
-    from sklearn.model_selection import train_test_split
 
     table = people(tmp_path)
     study = load_study(write_study(tmp_path, STUDY))
-    import pickle
-
     packed = pickle.dumps(study.data["people"])
     train, test = split(packed, Protocol(test_share=0.25), 3, None)
     expected, aside = train_test_split(np.arange(PEOPLE), test_size=0.25, random_state=3)

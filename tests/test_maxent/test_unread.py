@@ -1,6 +1,7 @@
 """What a model states and the compiler does not read is counted, and no limit is known to be kept beside it."""
 
 import json
+import pickle
 import warnings
 from dataclasses import replace
 from itertools import combinations
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import skops.io
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import (
     AdaBoostClassifier,
@@ -198,8 +200,6 @@ def test_a_leaf_of_one_person_states_the_class(tmp_path: Any) -> None:
 @pytest.mark.parametrize("saved", [True, False])
 def test_weights_of_rows_that_a_model_keeps_are_not_passed(tmp_path: Any, saved: bool) -> None:
     """Forests keep them since scikit-learn 1.9: under weights of classes they are the class of each row."""
-    import skops.io
-
     how = {"max_depth": 2, "min_samples_leaf": 50, "bootstrap": False, "random_state": 0}
     model = RandomForestClassifier(3, class_weight="balanced", **how).fit(X, Y)
     model._sample_weight = np.where(Y == "yes", 2.0, 0.7)
@@ -339,9 +339,6 @@ def test_a_model_that_keeps_nothing_is_judged_by_its_trees(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["a second round", "samples", "best columns"])
 def test_files_of_models_are_judged_as_the_models(tmp_path: Any, name: str) -> None:
-    import pickle
-
-    import skops.io
 
     make, said = KEPT[name]
     model, table = make().fit(X, Y), X.assign(Y=Y)
@@ -430,8 +427,6 @@ WITH_TRUTH = FEW.assign(**{"class": OF_FEW.astype(str)})
 
 def test_what_a_file_keeps_is_judged_in_estimates_and_comparisons_too(tmp_path: Path) -> None:
     """Impurities of gradient boosting are in its own file, and not in the release that is made of it."""
-    import skops.io
-
     model = GradientBoostingClassifier(n_estimators=3, max_depth=1, random_state=0)
     path, release = tmp_path / "model.skops", tmp_path / "release.json"
     skops.io.dump(model.fit(FEW, OF_FEW), path)
@@ -461,8 +456,6 @@ def test_so_is_what_a_model_that_is_there_keeps() -> None:
 def test_proofs_and_attacks_name_what_a_file_keeps_and_pass_nothing_beside_it(
     tmp_path: Path, capfd: Any, name: str
 ) -> None:
-    import skops.io
-
     path, qi = tmp_path / "model.skops", tmp_path / "qi.csv"
     make, said = KEPT[name]
     people, classes = X[:120], Y[:120]

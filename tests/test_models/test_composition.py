@@ -10,6 +10,7 @@ import pytest
 from support.calls import refusal, refused
 
 from maxent import privacy
+from maxent.models.defenses.accounting import _losses
 
 
 def published(n, k, beta):
@@ -96,8 +97,6 @@ def test_many_trees_and_small_rates_take_no_longer():
 def test_the_profile_is_what_a_well_kept_accountant_composes():
     """dp-accounting, which is not among the dependencies, is given the same pair of distributions."""
     pld = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution")
-    from maxent.models.defenses.accounting import _losses
-
     for k, beta in ((5, 0.1), (10, 0.4)):
         one = _losses(k, beta)
         loss = one.first + one.width * np.arange(len(one.mass))

@@ -23,6 +23,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.tree._criterion import Gini
 from support.paths import EXAMPLES
 
 import maxent
@@ -407,8 +408,6 @@ def test_the_way_out_of_a_pipeline_works():
 
 
 def test_a_criterion_that_is_no_name_says_nothing_of_what_competed():
-    from sklearn.tree._criterion import Gini
-
     model = DecisionTreeClassifier(criterion=Gini(1, np.array([2], dtype=np.intp))).fit(
         [[0.0], [1.0], [2.0]], [0, 1, 1]
     )

@@ -15,6 +15,7 @@ from support.anonymity import groups_by_span, hierarchies, training_of
 from support.calls import refusal, refused
 from support.strategies import Case, People, Style, cases, populations, thorough
 
+import maxent
 from maxent.models.defenses import KADETClassifier
 from maxent.models.defenses.kadet import Rules, Step, criterion, grow, kadet
 from maxent.models.defenses.parameters import Kadet
@@ -363,8 +364,6 @@ def test_what_is_published_says_how_it_was_made(tmp_path: Path) -> None:
 
 
 def test_a_release_can_be_saved_and_read(tmp_path: Path) -> None:
-    import maxent
-
     model = fitted(k=np.int64(2), private=("car",))
     model.release_.save(tmp_path / "tree.json")
     assert maxent.load_release(tmp_path / "tree.json") == model.release_

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.ensemble import RandomForestClassifier
 from support.calls import refusal, refused
 from support.strategies import Case, Style, cases, leaves_of, populations, thorough
 
@@ -360,8 +361,6 @@ def test_scores_of_each_class_are_a_softmax() -> None:
 
 
 def test_a_forest_of_scikit_learn_predicts_as_it_does() -> None:
-    from sklearn.ensemble import RandomForestClassifier
-
     random = np.random.default_rng(0)
     frame = pd.DataFrame({"x": random.random(60), "y": random.random(60)})
     model = RandomForestClassifier(3, random_state=0, max_depth=3).fit(frame, random.integers(0, 3, 60))

@@ -19,8 +19,9 @@ from support.strategies import thorough
 
 import maxent
 from maxent.models import hints, reading
+from maxent.models.defenses.estimators import KADETClassifier, ParentPrunedTree
 from maxent.models.errors import ARGUMENT, InvalidInput, MaxentError, MissingExtra, Problem, UnknownBackend, invalid
-from maxent.models.formats.maxent_json.write import save_release
+from maxent.models.formats.maxent_json.write import release_to_document, save_release
 from maxent.models.formats.published_records import read_published
 from maxent.models.formats.registry import load_release
 from maxent.models.reading import NA, NOTHING, Reader, Reading, cleaned, folded
@@ -199,8 +200,6 @@ def test_names_of_columns_stay_as_they_are():
 
 
 def maxent_document(release):
-    from maxent.models.formats.maxent_json.write import release_to_document
-
     return release_to_document(release)
 
 
@@ -220,8 +219,6 @@ def test_generalised_records_are_read_like_the_table():
 
 
 def test_estimators_read_as_asked():
-    from maxent.models.defenses.estimators import KADETClassifier, ParentPrunedTree
-
     X = pd.DataFrame({"job": ["a", "a ", "b", "b"] * 5})
     y = ["low", "high", "low", "low"] * 5
     for model in (ParentPrunedTree, KADETClassifier):

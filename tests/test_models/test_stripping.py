@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import skops.io as io
 from sklearn.base import clone
 from sklearn.ensemble import (
     BaggingClassifier,
@@ -85,8 +86,6 @@ def test_a_copy_of_a_fitted_model_tells_nothing_of_draws_and_predicts_the_same(n
 
 @pytest.mark.parametrize("name", sorted(MODELS.keys() - {"search"}))
 def test_a_skops_file_tells_nothing_of_draws_and_predicts_the_same(name, tmp_path):
-    import skops.io as io
-
     model = fitted(name)
     io.dump(model, tmp_path / "model.skops")
     found = maxent.strip(tmp_path / "model.skops", tmp_path / "out.skops")
@@ -191,8 +190,6 @@ def test_only_draws_leave_a_release(tmp_path):
 
 
 def test_the_command_replaces_nothing_without_force_and_never_its_input(tmp_path, capsys):
-    import skops.io as io
-
     io.dump(fitted("forest"), tmp_path / "model.skops")
     for call, code in (("out", 0), ("out", 2), ("model", 2)):
         assert main(["strip", f"{tmp_path}/model.skops", "-o", f"{tmp_path}/{call}.skops", "--json"]) == code

@@ -12,7 +12,7 @@ from maxent.models.errors import InvalidInput
 from maxent.models.formats.c50 import read_names
 from maxent.models.formats.registry import convert_model
 from maxent.models.formats.release_reader import Converted, Wanted
-from maxent.models.reading import Reader
+from maxent.models.reading import Reader, Reading
 from maxent.models.trees.predict import predict
 
 J48 = """
@@ -248,8 +248,6 @@ def test_thresholds_are_exact_where_no_digit_can_be_lacking(tmp_path: Path) -> N
 
 def test_a_text_without_a_tree_is_refused(tmp_path: Path) -> None:
     (tmp_path / "model.txt").write_text("J48 pruned tree\n", encoding="utf-8")
-    from maxent.models.reading import Reading
-
     with pytest.raises(InvalidInput, match="a tree of Weka"):
         convert_model(tmp_path / "model.txt", Wanted(), Reader(Reading(format="weka")))
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
 from maxent.models.formats.scikit_learn.tree import from_sklearn
 from maxent.models.induction.inducers import id3
@@ -71,8 +72,6 @@ class Instance:
                 publish=self.publish,  # type: ignore[arg-type]
                 min_samples_split=8,
             )
-        from sklearn.tree import DecisionTreeClassifier
-
         model = DecisionTreeClassifier(criterion=self.impurity, min_samples_leaf=5, random_state=0)
         return from_sklearn(
             model.fit(people[qi], people[target]),

@@ -3,6 +3,7 @@
 from functools import cache
 
 import numpy as np
+import pandas as pd
 import pytest
 from papers.wakabayashi_2024 import study
 from papers.wakabayashi_2024.page import compared, verdict
@@ -25,6 +26,7 @@ from papers.wakabayashi_2024.protocol import (
     measured,
 )
 from papers.wakabayashi_2024.published import TABLE_7, TABLE_A1, TABLES_5_AND_6
+from sklearn.tree import DecisionTreeClassifier
 from support.paths import ROOT
 from test_real.instances import data_folder
 
@@ -137,9 +139,6 @@ def test_the_same_numbers_without_maxent_on_adult() -> None:
 
 def assert_as_scikit_learn(data: Data, split: int) -> None:
     """Grow, prune by method 2 and attack with nothing but pandas, NumPy and scikit-learn."""
-    import pandas as pd
-    from sklearn.tree import DecisionTreeClassifier
-
     coded = data.frame.copy()
     for name in coded.columns:
         if name == data.target or not pd.api.types.is_numeric_dtype(coded[name]):

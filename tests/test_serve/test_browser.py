@@ -5,7 +5,9 @@ import pickle
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
+import skops.io
 from diabetes import publish
 from sklearn.ensemble import RandomForestClassifier
 from support.served import served
@@ -18,9 +20,6 @@ pytest.importorskip("playwright", reason="needs playwright: pip install -e '.[de
 @pytest.fixture(scope="module")
 def patients(tmp_path_factory):
     """Tree and table of the tutorial's patients, and a default forest of few trees."""
-    import pandas as pd
-    import skops.io
-
     folder = tmp_path_factory.mktemp("patients")
     publish(folder)
     table = pd.read_csv(folder / "truth.csv")[["age", "bmi", "progression"]].round(0)

@@ -31,10 +31,12 @@ from maxent.models.errors import MissingExtra
 from maxent.models.release import Attribute, Branch, Induction, Node, Release, Target, Tree
 from maxent.models.tables.qi_table import read_qi
 from maxent.results.bounds import bounds_lines
+from maxent.solvers.certainty import integer
 from maxent.solvers.certainty.exchange import perhaps_certain
 from maxent.solvers.certainty.integer import WholeBounds, likely, whole_bounds
 from maxent.solvers.certainty.levels import level_names, prove
 from maxent.solvers.control import Clock
+from maxent.solvers.worlds import settle
 from maxent.solvers.worlds.part import scaled
 from maxent.solvers.worlds.settle import Patience, here
 
@@ -226,9 +228,6 @@ def test_what_looks_certain_is_the_estimate_and_orders_questions(other):
 
 def _guessing(program, low, high, questions, patience, run, shares):
     """Bounds with a guess, of parts that are taken to be large."""
-    from maxent.solvers.certainty import integer
-    from maxent.solvers.worlds import settle
-
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(integer, "SMALL", 0)
         patch.setattr(settle, "SMALL", 0)

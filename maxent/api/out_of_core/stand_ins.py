@@ -15,6 +15,8 @@ from maxent.api.estimate import Solving, estimate_case
 from maxent.api.out_of_core.folder import fits, needed, splits_compared
 from maxent.api.out_of_core.opened import ByLeaf, FoundLeaves, Opened
 from maxent.api.out_of_core.scan import Resources, Scanned
+from maxent.constraints.presolve.merge import by_constraint
+from maxent.constraints.program.residuals import InternalRows
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.models.out_of_core.runs import LeafGroup, Packing, Rows, positions
 from maxent.models.reading import size_text
@@ -54,9 +56,6 @@ class Looks:
 
     def refined(self, program: Program, active: IntArray, leaf: IntArray) -> tuple[Looks, BoolArray]:
         """The same with what rows of comparisons look at, and the leaves where that tells more people apart."""
-        from maxent.constraints.presolve.merge import by_constraint
-        from maxent.constraints.program.residuals import InternalRows
-
         looks: dict[tuple[int, int], Named] = {}
         for number, offsets in by_constraint(InternalRows(program), active) if len(active) else ():
             compared = program.internal[number]

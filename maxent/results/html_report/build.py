@@ -184,8 +184,6 @@ class Gatherer:
         ``title`` takes the place of one that names the releases; ``purpose`` is what they are for; ``ladder`` is that
         of the only one.
         """
-        from maxent.results.html_report.view import shown
-
         return render(
             ReportView(
                 title=shown(title) if title else _title(self.releases),

@@ -7,6 +7,8 @@ from itertools import groupby
 from math import isfinite, log
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from maxent.constraints.kinds.registry import kinds_of
 from maxent.disclosure.baseline import HOW_GUESSED
 from maxent.disclosure.measures import MEASURES
@@ -60,8 +62,6 @@ def estimate_display(estimate: Solved) -> Display:
 
 def people_by_probability(estimate: Solved) -> Picture | None:
     """People by the probability of their likeliest class, in tenths; None without people or their probabilities."""
-    import numpy as np
-
     if estimate.parts is not None or not len(estimate.order):
         return None
     surest = estimate.probabilities[estimate.order].max(axis=1)
@@ -89,8 +89,6 @@ def surest_rows(
     """
     if len(order) <= most:
         return order.tolist(), []
-    import numpy as np
-
     first = np.lexsort((-counts[order], -chance[order].max(axis=1)))
     text = f"... the {most} surest of {len(order)} quasi-identifiers; -o FILE writes all of them"
     return order[first[:most]].tolist(), [text]
