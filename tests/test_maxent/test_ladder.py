@@ -772,6 +772,11 @@ def test_whoever_is_worst_off_by_draws_is_of_the_rows(tmp_path: Path) -> None:
     off = page.partition("<h3>Who is worst off</h3>")[2]
     assert f"an adversary with the rows in training order knows y “{y[first]}” for certain, by proof" in off
     assert "(maxent strip), reviewed again" in off
+    whole = unescape((tmp_path / "d.html").read_text(encoding="utf-8"))
+    assert "inferences, by an adversary with the table, whoever is worst off for others</caption>" in whole
+    maxent.review(model, X, y, qi=["A", "B"], rows=True).dossier(tmp_path / "r.html")
+    ordered = unescape((tmp_path / "r.html").read_text(encoding="utf-8"))
+    assert "inferences, by an adversary with the rows in training order</caption>" in ordered
 
 
 def test_one_figure_stands_for_one_thing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

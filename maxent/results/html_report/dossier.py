@@ -130,13 +130,17 @@ class Worst:
 
 @dataclass(frozen=True, slots=True)
 class WorstOff:
-    """Whoever is worst off for the adversary that decides; ``who`` is empty where that adversary names nobody."""
+    """Whoever is worst off for the adversary that decides; ``who`` is empty where that adversary names nobody.
+
+    ``listed`` is whom the list of others is by: that adversary, or the one of the estimate.
+    """
 
     who: tuple[tuple[str, str], ...]
     people: str
     inferred: str
     others: str
     remedy: str
+    listed: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,9 +316,10 @@ def _worst_off(review: DossierReview, release: ReleaseView, ladder: Sequence[Run
     drawn = [rung for rung in there if own in failed and "draws" in review.row and rung.adversary == "rows"]
     judged = [rung for rung in there if rung is own or rung.status != "not_assessed"]
     rung = max([*failed, *drawn] or judged, key=_badness)
+    listed = f"by an adversary with {WITH[own.adversary]}" + (", whoever is worst off for others" * (rung is not own))
     whom, worst, many = f"an adversary with {WITH[rung.adversary]}", rung.figures.worst, rung.figures.others
     if worst is None:
-        return WorstOff((), "", f"{whom} names nobody as worst off: {rung.why}", "", "")
+        return WorstOff((), "", f"{whom} names nobody as worst off: {rung.why}", "", "", listed)
     said, inside = f"{shown(release.target)} “{shown(worst.get('class', ''))}”", "member" in worst
     said = f"that this person is in the data with {said}" if inside else said
     if "classes" in worst:
@@ -328,7 +333,7 @@ def _worst_off(review: DossierReview, release: ReleaseView, ladder: Sequence[Run
         others = f"{counted(many, 'other person is', 'other people are')} equally badly off"
     who = tuple((shown(name), shown(v) if isinstance(v, str) else number(v)) for name, v in worst["qi"].items())
     of = people(worst["people"]) if "people" in worst else ""
-    return WorstOff(who, of, f"{whom} {told}", others, _way_out(review, release, rung, own))
+    return WorstOff(who, of, f"{whom} {told}", others, _way_out(review, release, rung, own), listed)
 
 
 def _badness(rung: Rung) -> tuple[bool, float]:
