@@ -31,6 +31,7 @@ from maxent.constraints.records import row_contradictions
 from maxent.models.arguments import is_whole, shorten, up_to_largest
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.nodes import parts_in_words, statements_of
+from maxent.models.statements.statement import CountsInCells
 from maxent.models.trees.places import Places, number_places
 from maxent.models.trees.printed_rates import RateReader, Rounding, release_rates
 from maxent.results.audit import Audit
@@ -183,7 +184,17 @@ def _with_statements(found: Audit, program: Program, told: ToldApart, noticed: N
     counts = program.table.counts
     groups = [(int(counts[group.holds].sum()), group.source) for group in stated_groups(program)]
     group, source = min([*groups, *counted], default=(None, ""))
-    listed = {(program.regions[row.region].tobytes(), *np.flatnonzero(row.coef[0]).tolist()) for row in program.linear}
+    sources = tuple(
+        f"{said.name}, {each.source}"
+        for said in program.release.statements
+        for each in said.statements
+        if isinstance(each.content, CountsInCells)
+    )
+    listed = {
+        (program.regions[row.region].tobytes(), *np.flatnonzero(row.coef[0]).tolist())
+        for row in program.linear
+        if str(row.origin).startswith(sources)
+    }
     summary = {
         **cells_summary(program, cells, complete),
         "group": group,

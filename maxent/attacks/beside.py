@@ -10,12 +10,15 @@ import numpy as np
 
 from maxent.attacks.linking import NO_SPAN
 from maxent.constraints.kinds.statements import KIND
+from maxent.models.statements.rules import RuleListStatement, RuleStatement
 from maxent.models.statements.statement import StatementPeople
+from maxent.models.statements.tables import CrossTable
 
 if TYPE_CHECKING:
     from maxent.attacks.linking import Links
     from maxent.constraints.program.program import Linear, Program
     from maxent.models.arrays import BoolArray, IntArray
+    from maxent.models.statements.read import Statement
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,9 +62,10 @@ class _Codes:
 
 
 def stated_groups(program: Program) -> Iterator[StatedGroup]:
-    """The groups of which statements say something of their classes.
+    """The groups of which statements say something.
 
-    They are the people who are counted, and those of the ``where`` of a sum that weighs them differently.
+    They are the people who are counted, of a class or all, and those of the ``where`` of a sum that weighs them
+    differently.
     """
     weighing = []
     for said in _telling(program):
@@ -69,12 +73,24 @@ def stated_groups(program: Program) -> Iterator[StatedGroup]:
             yield StatedGroup(str(said.origin), _people(program, said))
         else:
             weighing.append(str(said.origin))
-    for document in program.release.statements if weighing else ():
+    for document in program.release.statements:
         people = StatementPeople(program.table, document.target.classes, document.name)
         for each in document.statements:
             name = f"{document.name}, {each.source}"
+            if isinstance(each.content, (CrossTable, RuleStatement, RuleListStatement)):
+                yield from _people_alone(document.name, each, people)
             if any(of == name or of.startswith(f"{name}, ") for of in weighing):
                 yield StatedGroup(name, each.where.mask(people) & (program.table.counts > 0))
+
+
+def _people_alone(document: str, said: Statement, people: StatementPeople) -> Iterator[StatedGroup]:
+    """The groups of which a statement says how many people they are, whatever their classes."""
+    for row in said.rows(people):
+        if row.klass is None and (row.weights == row.weights[:, :1]).all() and np.isin(row.weights, (0.0, 1.0)).all():
+            holds = (row.weights[:, 0] > 0) & (people.counts > 0)
+            number = float(people.counts[holds].sum())
+            if number and (row.low > 0 or row.high < number):
+                yield StatedGroup(f"{document}, {row.source}", holds)
 
 
 def _telling(program: Program) -> Iterator[Linear]:
@@ -123,7 +139,7 @@ def smallest_told_apart(program: Program, told: ToldApart, links: Links) -> dict
         return {"source": "", "least": None, "weighing": told.weighing}
     smallest = int(links.population.argmin())
     person = int(np.flatnonzero(links.span == smallest)[0])
-    beside = linked & (links.place == links.place[person]).all(axis=1)
+    beside = (links.place == links.place[person]).all(axis=1)
     if links.counts[beside].sum() > links.population[smallest]:
         groups = [
             (not group.holds[person], int(links.counts[group.holds].sum()), group.source)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import partial
@@ -71,6 +71,7 @@ def stated_cells(program: Program) -> tuple[tuple[StatedCell, ...], bool]:
         if (known := found.get(key)) is not None:
             low, high, source = max(low, known.low), min(high, known.high), known.source
         found[key] = StatedCell(source, held, key[1], people, low, high, low == high)
+    found |= _other_classes(found, program.n_classes - program.release.target.register)
     left = {key: cell for key, cell in found.items() if not cell.exact}
     every = True
     for key, cell in _left_out(program):
@@ -91,6 +92,19 @@ def stated_cells(program: Program) -> tuple[tuple[StatedCell, ...], bool]:
         return cells, every and (asked or not left)
     cells, complete = _of_whole_people(program, cells, worlds)
     return cells, every and complete
+
+
+def _other_classes(found: Mapping[tuple[bytes, int], StatedCell], classes: int) -> dict[tuple[bytes, int], StatedCell]:
+    """The cells of the other classes where several, not all, are counted: nobody may be left for these."""
+    counted: dict[bytes, list[StatedCell]] = {}
+    for (held, _), cell in found.items():
+        counted.setdefault(held, []).append(cell)
+    return {
+        (held, klass): replace(group[0], klass=klass, low=0, high=group[0].people, stated=False)
+        for held, group in counted.items()
+        for klass in range(classes if len(group) > 1 else 0)
+        if (held, klass) not in found
+    }
 
 
 def _left_out(program: Program) -> Iterator[tuple[tuple[bytes, int], StatedCell]]:

@@ -156,3 +156,44 @@ def test_risks_of_wp216_divide_members_by_statements(tmp_path: Path) -> None:
     assert found == {"max_singling_out": "cannot_tell", "max_linkability": "cannot_tell", "max_inference": "pass"}
     risks = checked.summary["wp216"]
     assert (risks["singling_out"]["members"], risks["linkability"]["members"]) == (1 / 80, 4 / 80)
+
+
+@pytest.mark.parametrize("beside", [True, False])
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"kind": "table", "by": ["age", "sex"], "cells": [{"at": ["old", "m"], "count": 1}]},
+        {
+            "kind": "rule",
+            "if": [{"column": c, "in": [v]} for c, v in (("age", "old"), ("sex", "m"))],
+            "n": 1,
+            "label": "yes",
+        },
+    ],
+)
+def test_people_who_are_counted_without_a_class_are_a_group(said: Fact, beside: bool, tmp_path: Path) -> None:
+    """As those of a leaf that states its records alone."""
+    frame = people(1)
+    release = [*[tree(tmp_path, frame, "age")] * beside, paper(tmp_path, {**said, "source": "Table 3"})]
+    for limit in ("min_leaf", "nk_dominance", "p_ratio", "min_k"):
+        found = judged(release, frame, {limit: LIMITS[limit]})[limit]
+        assert (found.status, "Table 3" in found.said) == ("fail", True), found.said
+
+
+def test_a_class_that_is_not_counted_beside_others_may_have_nobody(tmp_path: Path) -> None:
+    frame = people().assign(y=["yes", "no", "other", "no"] * 20)
+    target = {"name": "y", "classes": ["no", "yes", "other"]}
+    limits = {"max_zeros": 0, "max_stated_zeros": 0}
+    for no, status in ((20, "fail"), (19, "pass")):
+        cells = [{"at": ["m"], "class": klass, "count": n} for klass, n in (("yes", 20), ("no", no))]
+        said = {"format": "maxent-statements/1", "statements": [{"kind": "table", "by": ["sex"], "cells": cells}]}
+        (tmp_path / "three.json").write_text(json.dumps({**said, "target": target}), encoding="utf-8")
+        found = judged(tmp_path / "three.json", frame, limits)
+        assert {each.status for each in found.values()} == {status}
+
+
+def test_a_sum_that_happens_to_count_is_no_cell_that_was_suppressed(tmp_path: Path) -> None:
+    frame = people()
+    auc = {"kind": "auc", "score": "years", "class": "yes", "equals": "0.50", "source": "Figure 1"}
+    found = judged([tree(tmp_path, frame, "age"), paper(tmp_path, auc)], frame, {"max_recovered": 0})
+    assert found["max_recovered"].status == "pass", found["max_recovered"].said
