@@ -565,6 +565,8 @@ def _pmml(path: str | PathLike[str], wanted: Wanted, reader: Reader, source: str
     root = parse_xml(bytes_of(str(path)), source)
     model = root.one("RegressionModel", "GeneralRegressionModel")
     schema = model.one("MiningSchema")
+    for changed in (f for f in schema.all("MiningField") if f.get("outliers") not in (None, "asIs")):
+        changed.refuse("outliers", "asIs: values of people are taken as they are")
     targets = [f.need("name") for f in schema.all("MiningField") if f.get("usageType") in ("target", "predicted")]
     target = wanted.target or model.get("targetVariableName") or (targets[0] if targets else None)
     fields = {f.need("name"): f for f in root.one("DataDictionary").all("DataField")}
@@ -577,7 +579,9 @@ def _pmml(path: str | PathLike[str], wanted: Wanted, reader: Reader, source: str
     if (local := model.first("LocalTransformations")) is not None and local.children:
         local.refuse("content", "no derived fields: give the model over the columns of the table")
     given = said(source, wanted)
-    content = _regression(model, list(classes)) if model.name == "RegressionModel" else _general(model, list(classes))
+    content = (
+        _regression(model, list(classes)) if model.name == "RegressionModel" else _general(model, list(classes), wanted)
+    )
     if any(each["family"] != "linear" for each in content) and not {"tolerance", "mean_tolerance"} & {*given}:
         expected = (
             "parameters={'tolerance': x}, the largest gradient at which the fit may have stopped, or mean_tolerance"
@@ -622,7 +626,7 @@ def _regression(model: Element, classes: list[str]) -> list[dict[str, Any]]:
     return [{"family": "multinomial", "terms": [{**t, "class": name} for name, terms in filled.items() for t in terms]}]
 
 
-def _general(model: Element, classes: list[str]) -> list[dict[str, Any]]:
+def _general(model: Element, classes: list[str], wanted: Wanted) -> list[dict[str, Any]]:
     kind, link = model.need("modelType"), model.get("linkFunction") or ""
     law = model.get("distribution") or ""
     if model.get("offsetVariable") or model.get("trialsVariable") or model.get("offsetValue"):
@@ -635,24 +639,34 @@ def _general(model: Element, classes: list[str]) -> list[dict[str, Any]]:
     if not family or kind == "regression":
         model.refuse("modelType", "a canonical link: logit of binomial, log of poisson, identity of normal", f"{kind}")
     columns: dict[str, list[Term]] = {p.need("name"): [] for p in model.one("ParameterList").all("Parameter")}
-    factors = {p.need("name") for lists in model.all("FactorList") for p in lists.all("Predictor")}
+    marked = [p for lists in model.all("FactorList") for p in lists.all("Predictor")]
+    for coded in (p for p in marked if p.get("contrastMatrixType") or p.first("Matrix")):
+        coded.refuse("contrastMatrixType", "none: a term is 1 for its value, else 0")
+    factors = {p.need("name") for p in marked}
     for cell in (c for matrix in model.all("PPMatrix") for c in matrix.all("PPCell")):
         column, value = cell.need("predictorName"), cell.need("value")
         if column not in factors and value != "1":
             cell.refuse("value", "1: no powers")
         columns.setdefault(cell.need("parameterName"), []).append(Term(column, value if column in factors else None))
     terms: list[dict[str, Any]] = []
-    for cell in model.one("ParamMatrix").all("PCell"):
-        found = columns.get(cell.need("parameterName"), [])
+    cells = list(model.one("ParamMatrix").all("PCell"))
+    for cell in cells:
+        if (found := columns.get(cell.need("parameterName"))) is None:
+            cell.refuse("parameterName", "a parameter of ParameterList")
         if len(found) > 1:
             cell.refuse("parameterName", "terms of one column each", "an interaction")
         of = cell.get("targetCategory")
         more = {"class": of} if family == "multinomial" else {}
         terms.append({**entry(found[0] if found else Term(), cell.need("beta"), **more)})
-    cells = model.one("ParamMatrix").all("PCell")
-    stated = next((category for cell in cells if (category := cell.get("targetCategory")) is not None), classes[-1])
-    more = {"of": stated} if family == "logistic" else {}
-    return [{"family": family, "terms": terms, **more}]
+    if family != "logistic":
+        return [{"family": family, "terms": terms}]
+    named = {cell.get("targetCategory") for cell in cells} - {None}
+    if not named and (reference := model.get("targetReferenceCategory")) is not None:
+        named = {c for c in classes if c != reference}
+    of = wanted.parameters.get("of", next(iter(named)) if len(named) == 1 else None)
+    if of is None:
+        cells[0].refuse("targetCategory", "one class of all, or parameters={'of': CLASS}, the class that is modelled")
+    return [{"family": family, "terms": terms, "of": of}]
 
 
 def whole(

@@ -238,8 +238,10 @@ def parse_statements(document: Mapping[str, object], source: str, folder: str = 
     target_name, classes = of.text("name"), of.raw("classes")
     named: list[object] = classes if isinstance(classes, list) else []
     texts = [str(c) for c in named]
-    if len(texts) < 2 or len(set(texts)) < len(texts) or not all(isinstance(c, (str, int, float)) for c in named):
+    if len(texts) < 2 or not all(isinstance(c, (str, int, float)) for c in named):
         of.refuse("classes", "a list of at least two classes")
+    if twice := next((c for c, n in Counter(texts).items() if n > 1), None):
+        of.refuse("classes", "each class once", f"{show(twice)} again")
     of.close()
     individuals = keys.whole("individuals", None, 1)
     listed = keys.raw("statements")

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from maxent.models.arrays import BoolArray
 
 MARGIN = "*"
+SUPPRESSED = "suppressed"  # for null, which TOML does not have
 Interval = tuple[float, float]
 At = str | float | Interval | None  # a value, an interval of a column with edges, or all (a margin)
 
@@ -166,8 +167,8 @@ def _cell(keys: Keys, by: tuple[By, ...], below: int | None, rounded: Rounded | 
         below = None
     count = keys.raw("count")
     if "count" not in keys:
-        keys.refuse("count", "a whole number, [low, high], or null where it is suppressed")
-    if count is None:
+        keys.refuse("count", "a whole number, [low, high], or null where it is suppressed (TOML: 'suppressed')")
+    if count is None or count == SUPPRESSED:
         low, high = 0.0, np.inf if below is None else float(below - 1)
     elif isinstance(count, list):
         if len(count) != 2 or not all(is_number(side) for side in count) or not 0 <= count[0] <= count[1]:

@@ -455,6 +455,53 @@ def test_where_a_fit_of_pmml_stopped_is_asked_for_by_its_option(name: str, tmp_p
     assert "tolerance: expected --param tolerance=x, the largest gradient" in capsys.readouterr().err
 
 
+GENERAL = [
+    (' targetCategory="yes"', "", None, "targetCategory: expected one class of all, or parameters={'of': CLASS}"),
+    ('Category="yes" parameterName="p3"', 'Category="no" parameterName="p3"', None, "expected one class of all"),
+    (' targetCategory="yes"', "", {"of": "yes"}, None),
+    ('"p2" df', '"p9" df', None, "a parameter of ParameterList"),
+    ('name="region"/></FactorList>', 'name="region" contrastMatrixType="x"/></FactorList>', None, "is 1 for its value"),
+    ('<MiningField name="age"', '<MiningField name="age" outliers="asExtremeValues"', None, "outliers: expected asIs"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "said", "says"), GENERAL)
+def test_a_general_model_of_pmml_is_of_the_class_that_it_names(
+    tmp_path: Path, old: str, new: str, said: Any, says: str | None
+) -> None:
+    text = (FOLDER / "general.pmml").read_text(encoding="utf-8")
+    assert old in text
+    text = text.replace('<Value value="no"/><Value value="yes"/>', '<Value value="yes"/><Value value="no"/>')
+    path, people = tmp_path / "model.pmml", PEOPLE[["age", "region", "y"]]
+    parameters = {"tolerance": "1e-4", **(said or {})}
+    reference = text.replace(' targetCategory="yes"', "").replace(
+        "linkFunction", 'targetReferenceCategory="no" linkFunction'
+    )
+    for each in (reference, text.replace(old, new)):
+        path.write_text(each, encoding="utf-8")
+        if each is not reference and says is not None:
+            with pytest.raises(InvalidInput, match=re.escape(says)):
+                maxent.convert(path, target="y", parameters=parameters)
+        else:
+            assert satisfied(maxent.convert(path, target="y", parameters=parameters), people, "y") == 8
+
+
+def test_a_table_in_toml_has_suppressed_cells_and_each_class_once(tmp_path: Path) -> None:
+    path = tmp_path / "table.toml"
+    cells = "".join(
+        f'[[statements.cells]]\nat = ["{region}"]\nclass = "yes"\ncount = {count}\n'
+        for region, count in (("a", 2), ("b", '"suppressed"'))
+    )
+    said = '[[statements]]\nkind = "table"\nby = ["region"]\nsuppressed_below = 3\n'
+    begin = 'format = "maxent-statements/1"\n[target]\nname = "y"\nclasses = ["no", "yes"]\n'
+    path.write_text(begin + said + cells, encoding="utf-8")
+    rows = compile_release(maxent.load_release(path), pd.DataFrame({"region": list("aaabbbb")})).linear
+    assert [(row.lower[0], row.upper[0]) for row in rows if row.kind == "statements"] == [(2, 2), (0, 2)]
+    path.write_text((begin + said + cells).replace('"no", "yes"', '"yes", "yes"'), encoding="utf-8")
+    with pytest.raises(InvalidInput, match="classes: expected each class once, found 'yes' again"):
+        maxent.load_release(path)
+
+
 def test_a_response_of_statsmodels_without_a_name_is_the_target(tmp_path: Path) -> None:
     """It calls it y."""
     path = tmp_path / "summary"
