@@ -174,9 +174,9 @@ def stated_problems(program: Program) -> list[Problem]:
     problems = [*contradiction_problems(program)]
     if problems or not program.release.statements:
         return problems
-    from maxent.solvers.certainty.stated import may_contradict_whole, stated_cells
+    from maxent.solvers.certainty.stated import listed_cells, may_contradict_whole
 
-    whole = may_contradict_whole(program, complete=stated_cells(program)[1])
+    whole = may_contradict_whole(program, complete=listed_cells(program, [])[1])
     return [*contradiction_problems(program, whole=True)] if whole else []
 
 

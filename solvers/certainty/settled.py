@@ -57,7 +57,7 @@ class Settled:
         """Take a world, shape (n_cells, n_classes); whether it satisfies everything and tells something new."""
         found = np.array([world[cells, klass].sum() for cells, klass in self.sums], np.int64)
         new = ((found < self.least) | (found > self.most)).any()
-        if not new or _more_is_known(self.program) or not _holds(self.program, world):
+        if not new or more_is_known(self.program) or not holds(self.program, world):
             return False
         self.least, self.most = np.minimum(self.least, found), np.maximum(self.most, found)
         return True
@@ -67,7 +67,7 @@ class Settled:
         if not self.unsettled.any() or not installed("ortools"):
             return
         clock = Clock(SECONDS)
-        worlds, none = _worlds(self.program, clock)
+        worlds, none = worlds_in(self.program, clock)
         if none:
             return
         for world in worlds:
@@ -88,19 +88,19 @@ class Settled:
             return True
         if clock.stop() is not None or not self.unsettled[i]:
             return False
-        worlds, none = _worlds(_with_sum(self.program, self.sums[i], low, high), clock)
+        worlds, none = worlds_in(with_sum(self.program, self.sums[i], low, high), clock)
         for world in worlds:
             self.see(world)
         return none
 
 
-def _more_is_known(program: Program) -> bool:
+def more_is_known(program: Program) -> bool:
     """Whether something is stated that no world is put into: comparisons that time was too short for, and draws."""
     release = program.release
     return program.unfinished or (release.draws is not None and not release.target.register)
 
 
-def _with_sum(program: Program, of: ClassCells, low: int, high: int) -> Program:
+def with_sum(program: Program, of: ClassCells, low: int, high: int) -> Program:
     """A program whose sum lies between two numbers."""
     (cells, klass), held = of, program.regions
     coef = np.zeros((1, program.n_classes))
@@ -113,7 +113,7 @@ def _with_sum(program: Program, of: ClassCells, low: int, high: int) -> Program:
     return replace(program, regions=regions, linear=(*program.linear, row))
 
 
-def _worlds(program: Program, clock: Clock) -> tuple[list[IntArray], bool]:
+def worlds_in(program: Program, clock: Clock) -> tuple[list[IntArray], bool]:
     """Up to two worlds of a program, and whether it is proved that there is none."""
     whole, counts = whole_program(program), program.table.counts.astype(np.int64)
     high = np.repeat(counts[:, None], program.n_classes, axis=1)
@@ -131,7 +131,7 @@ def _worlds(program: Program, clock: Clock) -> tuple[list[IntArray], bool]:
     return [handed_out(whole, masses[0]), handed_out(whole, masses[1], backward=True)], False
 
 
-def _holds(program: Program, world: IntArray) -> bool:
+def holds(program: Program, world: IntArray) -> bool:
     """Whether a world satisfies everything that a program states, and the cases of what is not linear."""
     masses, cases = world.astype(np.float64), cases_of(program)
     people = np.zeros((len(program.table), program.n_classes))

@@ -14,6 +14,7 @@ from maxent.models.packages import installed
 from maxent.models.statements.read import NUMBERED
 from maxent.solvers.certainty.bounds import WHOLE, Source, source_of
 from maxent.solvers.certainty.cases import cases_of, contradict
+from maxent.solvers.certainty.following import KnownGroup, groups_that_follow
 from maxent.solvers.certainty.integer import contradicting_whole, fewest
 from maxent.solvers.certainty.settled import Settled
 from maxent.solvers.certainty.sums import SIZE, Misses, is_quick, sum_ends
@@ -54,6 +55,20 @@ class StatedCell:
 def stated_cells(program: Program) -> tuple[tuple[StatedCell, ...], bool]:
     """Every number of people of one class that a statement is about, and whether all that follows of it is known.
 
+    With the smallest groups that no statement is about and whose number follows from everything together, such as the
+    difference of two (`maxent.solvers.certainty.following`).
+    """
+    worlds: list[IntArray] = []
+    cells, complete = listed_cells(program, worlds)
+    known = [KnownGroup(c.source, c.cells, c.klass, c.people, c.low) for c in cells if c.exact]
+    groups, all_known = groups_that_follow(program, known, worlds)
+    more = (StatedCell(g.source, g.cells, g.klass, g.people, g.number, g.number, False) for g in groups)
+    return (*cells, *more), complete and all_known
+
+
+def listed_cells(program: Program, worlds: list[IntArray]) -> tuple[tuple[StatedCell, ...], bool]:
+    """The same of what statements are about alone; whole people who satisfy what is linear join ``worlds``.
+
     With the cells and margins that somebody is in and no row is about (`_left_out`), as many as are asked. A number
     follows from linear programs, or from whole people (`maxent.solvers.certainty.settled`).
     """
@@ -82,7 +97,6 @@ def stated_cells(program: Program) -> tuple[tuple[StatedCell, ...], bool]:
             found[key] = left[key] = cell
     rows = sum(said.rows for said in program.linear)
     asked = len(left) <= ASKED and rows * len(program.cells) <= SIZE and not program.contradictions
-    worlds: list[IntArray] = []
     if left and asked:
         for key, (low, high) in zip(left, _ends(program, list(left.values()), worlds), strict=True):
             cell = found[key]

@@ -491,8 +491,9 @@ CHECKS = (
     PolicyCheck(
         "MX111", "min_stated_cell", "smallest number of people that follows from statements", GROUP, _min_stated_cell,
         "The fewest people of a class, or of the others beside them, in a cell of a table (listed or not), a share, a "
-        "rule or another statement beside trees, where the number follows exactly from all that is published, as "
-        "people are whole. It cannot be told where that was not settled in ten seconds.",
+        "rule or another statement beside trees, or in a group that none is about, such as the difference of two. The "
+        "number follows exactly from all that is published, as people are whole. It cannot be told where that was not "
+        "settled in ten seconds, or where statements tell more than 500 groups of people apart.",
         "A regression with dummies, or margins beside suppressed cells, give small numbers that nobody printed.",
         f"Threshold of {ACRO}: 10; secondary suppression of {HANDBOOK}.",
         "Print fewer digits, suppress more cells, or leave a statement out: docs/statements.md.",
@@ -501,8 +502,8 @@ CHECKS = (
     PolicyCheck(
         "MX112", "max_stated_zeros", "cells of statements with nobody of a class, or nobody else", LEAVES,
         _max_stated_zeros,
-        "Cells of statements beside trees in which nobody has a class, or everybody has it, as follows exactly from "
-        "all that is published.",
+        "Cells of statements beside trees, and groups that none is about, in which nobody has a class, or everybody "
+        "has it, as follows exactly from all that is published.",
         "Such a cell rules out a class for everybody in it, or gives it away.",
         f"Zeros and full cells: {HANDBOOK}.",
         "As for MX111.",
