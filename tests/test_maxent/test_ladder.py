@@ -730,8 +730,9 @@ def test_a_dossier_of_draws_says_how_sure_counts_are(how: dict[str, Any], said: 
     for public in (False, True):
         found.dossier(tmp_path / "d.html", public=public)
         first, rest = unescape((tmp_path / "d.html").read_text(encoding="utf-8")).split('id="published"')
+        counts = f"Counts are of 20 draws with replacement for each tree: {said}"
+        assert [counts in text for text in (first, rest)] == [bool(how), True]
         for text in (first, rest):
-            assert f"Counts are of 20 draws with replacement for each tree: {said}" in text
             assert "Whether the seed of the draws can be found by trying" in text
     told = json.loads((tmp_path / "d.json").read_text(encoding="utf-8"))["dossier"]["not_tested"]
     assert any(said in line for line in told)

@@ -52,6 +52,8 @@ SEED = (
 UNCONTROLLED = "no control people were given (--control)"
 # Kinds of statements -> what a reader calls them, where that is another word.
 KINDS = {"glm": "regression"}
+# Words of a note that what is proved holds with a probability, for the first page.
+JOINT = "together with a probability"
 # What no dossier covers, whatever is asked.
 NOT_COVERED = (
     "what the people's data say beside the target, and whether publishing is lawful, fair or wanted",
@@ -164,6 +166,7 @@ class DossierView:
     listed: str
     control: tuple[str, ...]
     untested: tuple[str, ...]
+    notes: tuple[str, ...]
     provenance: Provenance
     public: bool
 
@@ -184,6 +187,7 @@ def dossier_of(given: Account, texts: Texts, *, public: bool = False) -> Dossier
     target = shown(review.release.target.name)
     order = () if public else by_exposure(estimate)[:WORST].tolist()
     people_worst = tuple(_account_of(review, release, q) for q in order)
+    untested, notes = _untested(review, ladder, given.beside, public=public), _notes(review, public=public)
     within = within_words(_counted(review.row, ladder), status, limit, unproved_of(ladder))
     return DossierView(
         title=shown(texts.title) or f"Disclosure review: {target}",
@@ -202,7 +206,8 @@ def dossier_of(given: Account, texts: Texts, *, public: bool = False) -> Dossier
         worst=people_worst,
         listed=_listed(people_worst, release, ladder),
         control=tuple(_control(review)),
-        untested=tuple(_together(ladder, _untested(review, ladder, given.beside, public=public))),
+        untested=(*_together(ladder, untested), *(note for note in notes if JOINT in note)),
+        notes=tuple(note for note in notes if JOINT not in note),
         provenance=source,
         public=public,
     )
@@ -470,7 +475,6 @@ def _untested(
     if public and unread:
         unread = [f"Not read, or lost in reading, as the whole dossier names: {counted(len(unread), 'thing')}"]
     yield from (f"{line}." for line in unread)
-    yield from (f"{note[:1].upper()}{note[1:]}." for note in _notes(review, public=public))
     if known := restricted(review.knowledge):
         yield f"{known[:1].upper()}{known[1:]}; whoever reads all of it may infer more."
     if review.row.get("control") is None:
@@ -481,14 +485,15 @@ def _untested(
     yield from (f"{line[:1].upper()}{line[1:]}." for line in (*[shown(beside)] * bool(beside), *NOT_COVERED))
 
 
-def _notes(review: DossierReview, *, public: bool) -> dict[str, None]:
-    """How what is stated was read, such as the probability with which intervals of counts hold together.
+def _notes(review: DossierReview, *, public: bool = False) -> list[str]:
+    """How what is stated was read, sentences, such as the probability with which intervals of counts hold together.
 
     In public without notes on lines of a table, which are people.
     """
     found = [each for each in (review.estimate, getattr(review.register, "estimate", None)) if each is not None]
     notes = ((each.program.table.source, note) for each in found for note in each.program.notes)
-    return dict.fromkeys(printable(note) for source, note in notes if not (public and f"({source}, " in note))
+    told = (printable(note) for source, note in notes if not (public and f"({source}, " in note))
+    return [f"{note[:1].upper()}{note[1:]}." for note in dict.fromkeys(told)]
 
 
 def dossier_numbers(review: DossierReview, ladder: Sequence[Rung]) -> dict[str, Any]:
@@ -506,7 +511,7 @@ def dossier_numbers(review: DossierReview, ladder: Sequence[Rung]) -> dict[str, 
         table = estimate.program.table
         published |= {"people": table.individuals, "told_apart": len(table)}
         worst = [person_entry(estimate, q) for q in by_exposure(estimate)[:WORST].tolist()]
-    return {**own, "worst": worst, "not_tested": list(_untested(review, ladder))}
+    return {**own, "worst": worst, "not_tested": [*_untested(review, ladder), *_notes(review)]}
 
 
 NO_LIMIT = "has figures and no verdict: no limit names it."
