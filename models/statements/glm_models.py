@@ -255,9 +255,9 @@ _STEPS: Mapping[str, _Follow] = {
 # Models of scikit-learn.
 
 LOGISTIC, POISSON = REGRESSIONS[:1], REGRESSIONS[3:4]
-# Solvers that stop at a gradient, where the loss hardly falls, or where L-BFGS, into which they fall back, does so; no
-# file says which. The others stop where coefficients hardly move.
-_BY_GRADIENT = ("lbfgs", "newton-cg", "newton-cholesky")
+# Solvers that stop at a gradient, or where the loss hardly falls; no file says which. Of others newton-cholesky may
+# fall back on L-BFGS that does not converge, without a sign of it; the rest stop where coefficients hardly move.
+_BY_GRADIENT = ("lbfgs", "newton-cg")
 _BY_FACTORS = ("svd", "cholesky")
 # What takes the place of a proof that the file does not hold.
 _COUNTS = (
@@ -509,7 +509,7 @@ def _numeric(source: str, final: Any, wanted: Wanted, training: _Training | None
     if getattr(final, "positive", False):
         raise invalid(source, "model", "positive", "false: coefficients at 0 are not stationary", "true")
     if name in POISSON:
-        keys: dict[str, Any] = _stopped(source, final, wanted, ("lbfgs", "newton-cholesky"), training)
+        keys: dict[str, Any] = _stopped(source, final, wanted, _BY_GRADIENT[:1], training)
         return {**keys, "mean_l2": float(final.alpha)} if final.alpha else keys
     stated = bool({"tolerance", "mean_tolerance"} & set(wanted.parameters))
     if name == "LinearRegression":

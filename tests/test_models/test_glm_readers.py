@@ -156,6 +156,7 @@ def test_a_lasso_tells_its_intercept_and_what_its_penalty_leaves(tmp_path: Path)
         (LogisticRegression(max_iter=1), "converged"),
         (LogisticRegression(solver="saga", max_iter=50_000), "solver"),
         (LogisticRegression(solver="liblinear"), "solver"),
+        (LogisticRegression(solver="newton-cholesky"), "solver: expected one of lbfgs, newton-cg;"),
         (LogisticRegression(class_weight="balanced"), "balanced"),
         (LinearRegression(positive=True), "positive"),
         (Lasso(positive=True), "positive"),
