@@ -89,7 +89,6 @@ def population_estimate(
             members,
             proved.bounds,
             max(how.tolerance, TOLERANCE),
-            off=outcome.status in ("time_limit", "interrupted", "not_converged"),
         )
         result = PopulationEstimate(
             program,

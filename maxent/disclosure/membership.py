@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from maxent.models.arrays import BoolArray, FloatArray, IntArray
     from maxent.solvers.certainty.bounds import Bounds
 
+# The largest change of log odds by which P(member) is moved, and how often the interval of changes is halved.
+LARGEST_CHANGE, ROUNDS = 40.0, 60
+
 
 @dataclass(frozen=True, eq=False)
 class ProvedMembers:
@@ -75,6 +78,8 @@ class Membership:
     possible_member : float64, shape (n_qi,)
         P(member) for leaves with as many members as what is published allows.
     proved : ProvedMembers
+    moved : int
+        People whose probabilities were outside of what is proved, and are moved into it.
     """
 
     counts: IntArray
@@ -85,6 +90,7 @@ class Membership:
     possible_member: FloatArray
     proved: ProvedMembers
     tolerance: float = TOLERANCE
+    moved: int = 0
 
     @property
     def of_members(self) -> FloatArray:
@@ -149,8 +155,6 @@ def membership_of(
     members: int,
     bounds: Bounds,
     tolerance: float = TOLERANCE,
-    *,
-    off: bool = False,
 ) -> tuple[Membership, Mapping[str, float]]:
     """What is inferred of a register, and what is known of how frequent classes are among its members.
 
@@ -162,9 +166,8 @@ def membership_of(
         The answer to it, individuals.
     members : int
     bounds : Bounds
-        What is proved, by any level.
-    off : bool
-        Whether the answer misses statements: then no probability is outside of what is proved.
+        What is proved, by any level. No probability is outside: shares of people may be where whole people cannot, and
+        so may an answer that misses statements.
     tolerance : float
         By how much probabilities may be off.
 
@@ -174,22 +177,22 @@ def membership_of(
     mapping
         ``base_rate``, the share of the most frequent class, or ``base_most``, what it is at most.
     """
-    posterior = program.posterior(masses)
-    if off:
-        counts = program.table.counts[:, None]
-        posterior = np.minimum(np.maximum(posterior, bounds.low / counts), np.maximum(bounds.high / counts, 0.0))
+    estimated, counts = program.posterior(masses), program.table.counts
+    least, most = (side / counts[:, None] for side in (bounds.low, bounds.high))
+    posterior = _within(estimated, least, most, counts, members)
     found = shares(program, masses, posterior, tolerance)
-    possible = np.asarray(found.possible_each[:, :-1].max(axis=1))
+    possible = np.asarray(np.minimum(found.possible_each, most)[:, :-1].max(axis=1))
     member = np.where(posterior[:, -1] > 0, 1.0 - posterior[:, -1], 1.0)
     known = Membership(
-        program.table.counts,
+        counts,
         members,
         member,
         posterior[:, :-1],
         possible,
-        np.maximum(_possible_members(program, masses, members), member),
+        np.maximum(np.minimum(_possible_members(program, masses, members), 1.0 - least[:, -1]), member),
         proved_members(program, bounds),
         tolerance,
+        int(counts[(np.abs(posterior - estimated) > TOLERANCE).any(axis=1)].sum()),
     )
     low, high = (
         np.maximum(found.class_low, bounds.low.sum(axis=0)),
@@ -199,6 +202,35 @@ def membership_of(
     low, high = (ends[:-1] for ends in class_ends(program, low, high))
     base = baseline_of(len(low), members, low=low, high=high)
     return known, {"base_most": base.most or 1.0} if base.base_rate is None else {"base_rate": base.base_rate}
+
+
+def _within(posterior: FloatArray, low: FloatArray, high: FloatArray, counts: IntArray, members: int) -> FloatArray:
+    """Probabilities moved to what is proved of them: first of being a member, then of classes, in proportion.
+
+    All have the same change of their odds of being a member, so that these still add up to the ``members``.
+    """
+    if not ((posterior < low - TOLERANCE) | (posterior > high + TOLERANCE)).any():
+        return np.clip(posterior, low, high)
+    inside = 1.0 - posterior[:, -1:]
+    fewest = np.maximum(1.0 - high[:, -1:], low[:, :-1].sum(axis=1, keepdims=True))
+    most = np.minimum(1.0 - low[:, -1:], high[:, :-1].sum(axis=1, keepdims=True))
+
+    def at(change: float) -> FloatArray:
+        odds = inside * np.exp(change)
+        return np.asarray(np.clip(odds / (odds + posterior[:, -1:]), fewest, most))
+
+    below, above = -LARGEST_CHANGE, LARGEST_CHANGE
+    for _ in range(ROUNDS):
+        middle = (below + above) / 2
+        below, above = (middle, above) if (at(middle)[:, 0] @ counts) < members else (below, middle)
+    out = 1.0 - at((below + above) / 2)
+    low, high, held = low[:, :-1], high[:, :-1], np.clip(posterior[:, :-1], low[:, :-1], high[:, :-1])
+    total = held.sum(axis=1, keepdims=True)
+    held = np.clip(held * np.divide(1.0 - out, total, out=np.ones_like(out), where=total > 0), low, high)
+    rest = 1.0 - out - held.sum(axis=1, keepdims=True)
+    room = np.where(rest > 0, high - held, held - low)
+    wide = room.sum(axis=1, keepdims=True)
+    return np.column_stack([held + np.divide(room, wide, out=np.zeros_like(room), where=wide > 0) * rest, out])
 
 
 def _possible_members(program: Program, masses: FloatArray, members: int) -> FloatArray:

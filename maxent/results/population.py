@@ -100,7 +100,9 @@ class PopulationEstimate(Brief):
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes in words on the reading of the release and the register, and on problems of solving."""
-        return (*self.noticed.notes, *self.program.notes, *self.outcome.trouble)
+        moved = counted(self.membership.moved, "person", "people")
+        told = f"probabilities of {moved} are moved to what is proved: what is stated of shares of people allows others"
+        return (*self.noticed.notes, *self.program.notes, *self.outcome.trouble, *[told] * (self.membership.moved > 0))
 
     @property
     def numbers(self) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet as pq
 from sklearn.ensemble import RandomForestClassifier
 from support.calls import printed_by, refused
+from support.documents import release_document
 from support.enumerated import compositions
 from support.parted import by_values, few_rows, public, same
 from support.strategies import (
@@ -328,7 +329,8 @@ def test_other_estimates_are_the_optimum_of_a_generic_solver(case: Case, data: A
     cvxpy = pytest.importorskip("cvxpy")
     out = data.draw(others(case, 12 - len(case.people)), "others")
     register = pd.concat([case.people.qi, out])
-    result: Any = maxent.estimate(case.release, population=register, people=len(case.people), rounding="exact")
+    given: dict[str, Any] = {"population": register, "people": len(case.people), "rounding": "exact"}
+    result: Any = maxent.estimate(case.release, **given)
     table, release, k = result.program.table, case.release, len(case.release.target.classes)
     mass = cvxpy.Variable((len(table), k + 1), nonneg=True)
     limits = [cvxpy.sum(mass, axis=1) == table.counts, cvxpy.sum(mass[:, :-1]) == len(case.people)]
@@ -351,8 +353,12 @@ def test_other_estimates_are_the_optimum_of_a_generic_solver(case: Case, data: A
     problem.solve(solver="CLARABEL")
     assert problem.status == "optimal"
     assert result.certificate == "global"
-    assert result.summary["entropy"] * len(register) == pytest.approx(problem.value, abs=1e-4)
-    np.testing.assert_allclose(result.membership.joint, mass.value[:, :-1] / table.counts[:, None], atol=2e-3)
+    if result.membership.moved:  # into what whole people prove
+        joint, proved = result.membership.joint * table.counts[:, None], maxent.bounds(case.release, **given).bounds
+        assert ((proved.low[:, :-1] - 1e-9 <= joint) & (joint <= proved.high[:, :-1] + 1e-9)).all()
+    else:
+        assert result.summary["entropy"] * len(register) == pytest.approx(problem.value, abs=1e-4)
+        np.testing.assert_allclose(result.membership.joint, mass.value[:, :-1] / table.counts[:, None], atol=2e-3)
 
 
 @pytest.mark.parametrize("seed", [0, 2, 4])
@@ -424,12 +430,43 @@ def test_an_answer_that_misses_statements_contradicts_no_proof() -> None:
     result: Any = maxent.estimate(published(*COUNTS), population=register(4, 2))
     bounds: Any = maxent.bounds(published(*COUNTS), population=register(4, 2))
     wrong = np.array([[4.0, 0.0, 0.0], [1.0, 1.0, 0.0]])
-    found, _ = membership_of(result.program, wrong, 5, bounds.bounds, off=True)
+    found, _ = membership_of(result.program, wrong, 5, bounds.bounds)
     assert (found.joint * found.counts[:, None] <= bounds.bounds.high[:, :-1]).all()
     assert (found.joint * found.counts[:, None] >= bounds.bounds.low[:, :-1]).all()
     assert found.joint.tolist() == [[0.5, 0.25], [0.0, 1.0]]
     assert found.right_guesses <= 1.0
     assert found.measures["certain"] >= found.proved.certain
+
+
+@pytest.mark.parametrize(
+    ("leaves", "people", "values", "member", "no"),
+    [
+        # One member, whose class is the label: shares of people could be of both classes.
+        ([(["a", "c"], {"label": "yes", "n": 1}), (["b"], {"label": "no", "n": 2})], "acbbb", 3, (0.5, 0.5, 2 / 3), 0),
+        # Two people cannot have an error rate of 0.4.
+        ([(["a", "c"], {"label": "yes", "error_rate": 0.4}), (["b"], {"label": "no"})], "acbbb", 3, (0, 0, 1), np.nan),
+    ],
+)
+def test_an_estimate_of_shares_of_people_is_moved_to_what_whole_people_prove(
+    tmp_path: Path, leaves: Any, people: str, values: int, member: Any, no: float
+) -> None:
+    branches = [{"in": names, "child": f"L{i}"} for i, (names, _) in enumerate(leaves)]
+    nodes = [{"id": "root", "attribute": "x", "branches": branches}]
+    nodes += [{"id": f"L{i}", **stated} for i, (_, stated) in enumerate(leaves)]
+    document = release_document("ill", ["no", "yes"], {"x": [*"abc"]}, nodes)
+    given: Any = parse_release(document, "tree"), pd.DataFrame({"x": [*people]})
+    found: Any = maxent.estimate(given[0], population=given[1], people=values)
+    proved: Any = maxent.bounds(given[0], population=given[1], people=values)
+    table = found.posterior  # of a, c and b
+    np.testing.assert_allclose(table["P(member)"], member, atol=1e-6)
+    np.testing.assert_allclose(table["P(no)"].iloc[0], no, atol=1e-6)
+    count = found.membership.counts[:, None]
+    assert (found.membership.joint * count <= proved.bounds.high[:, :-1] + 1e-9).all()
+    assert (found.membership.joint * count >= proved.bounds.low[:, :-1] - 1e-9).all()
+    assert [note for note in found.notes if "are moved to what is proved" in note]
+    # What is allowed is no more than what is proved.
+    assert found.numbers["possible_posterior"] <= (proved.bounds.high[:, :-1] / count).max() + 1e-9
+    assert found.numbers["possible_member"] <= 1.0 - (proved.bounds.low[:, -1:] / count).min() + 1e-9
 
 
 def test_people_of_a_register_whom_no_leaf_has_are_proved_to_be_out() -> None:
