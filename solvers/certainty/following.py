@@ -105,9 +105,10 @@ def _differences(program: Program, stated: Sequence[KnownGroup], known: Sequence
 
 
 def _atoms(program: Program) -> tuple[IntArray, AtomRows | None]:
-    """The atom of each cell, -1 of nobody, and the rows over atoms: people whom no linear row tells apart.
+    """The atom of each cell, -1 of nobody, and the rows over atoms: the people of a quasi-identifier.
 
-    Where more is stated than linear rows of people, every quasi-identifier is one, and there are no rows.
+    Of more than `ATOMS` those whom no linear row tells apart are one. Where more is stated than linear rows of people
+    there are no rows.
     """
     somebody, rows = program.weight > 0, None
     told = program.cells.owner[:, None]
@@ -116,6 +117,8 @@ def _atoms(program: Program) -> tuple[IntArray, AtomRows | None]:
         matrix, lower, upper, _ = sparse_rows(program)
         coef = matrix.toarray().reshape(-1, len(program.cells), program.n_classes)
         told = coef.transpose(1, 0, 2).reshape(len(program.cells), -1)
+        if somebody.sum() <= ATOMS:
+            told = np.column_stack([told, program.cells.owner])
     atom = np.full(len(told), -1)
     _, first, atom[somebody] = np.unique(told[somebody], axis=0, return_index=True, return_inverse=True)
     if told.shape[1] != 1:
@@ -235,6 +238,7 @@ class _KnownWorlds:
         n_atoms = int(atom.max()) + 1
         of, first = np.unique(program.cells.owner, return_index=True)
         self.size = np.bincount(atom[first] + 1, program.table.counts[of], n_atoms + 1)[1:].astype(np.int64)
+        self.several = np.bincount(atom[first] + 1, minlength=n_atoms + 1)[1:] > 1
         self.worlds: list[IntArray] = []
         for world in worlds:
             self._see(world)
@@ -313,6 +317,7 @@ class _Unions:
     ) -> None:
         self._search, self._alone, self._klass, self._n = search, alone, klass, len(search.size)
         self._moves = search.moves(klass)
+        self._moved = self._moves.rows.any(axis=0)
         self._seen, self._of_open = 1, self._n
         self._parts: list[IntArray] | None = None
         self._kept: dict[tuple[bytes, bool], BoolArray] = {}
@@ -352,6 +357,10 @@ class _Unions:
                 if not self._is_known(group, union):
                     listed += not group.plain
                     yield group
+        worlds = np.array([world[:, self._klass] for world in self._search.worlds])
+        parted = self._moved | ((worlds > 0) & (worlds < self._search.size)).any(axis=0)
+        if (self._open & self._search.several & ~parted).any():  # all of an atom may be alike: parts of it follow
+            raise _TooLong
 
     def _is_known(self, group: KnownGroup, union: BoolArray) -> bool:
         """Whether a group is part of a listed one that is plain, or known from trees alone."""

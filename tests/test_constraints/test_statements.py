@@ -1389,3 +1389,16 @@ def test_a_leaf_less_what_a_statement_counts_is_checked() -> None:
     found = [(cell.source, cell.people, cell.low) for cell in cells if cell.exact and not cell.stated]
     assert any("less" in source for source, _, _ in found)
     assert (8, 1) in [(people, low) for _, people, low in found]
+
+
+def test_people_who_are_alike_together_or_not_at_all_are_told_apart() -> None:
+    """2(a + b) + 4(c + d) + 3e = 11: e has the class, and both or none of a and b, so a, c and d have two together."""
+    qi = pd.DataFrame({"id": list("abcde"), "w": [2.0, 2.0, 4.0, 4.0, 3.0]})
+    said = [
+        {"kind": "linear", "weight": "w", "class": "yes", "equals": 11, "within": 0},
+        {"kind": "linear", "weight": 0, "class": "yes", "at_most": 0, "where": {"id": list("abcde")}},
+    ]
+    program = compile_release(document(qi.assign(y="no"), *said), qi)
+    cells, complete = stated_cells(program)
+    assert complete
+    assert any(cell.exact and (cell.people, cell.low) == (3, 2) for cell in cells)
