@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.linalg import qr
 from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from maxent.solvers.certainty.bounds import WHOLE
@@ -88,20 +89,23 @@ def groups_that_follow(
 
 def _differences(program: Program, stated: Sequence[KnownGroup], known: Sequence[KnownGroup]) -> Iterator[KnownGroup]:
     """What groups have less others within them, one of each two being ``stated``."""
-    held = np.zeros((len(known), len(program.cells)), np.float32)
-    for row, group in zip(held, known, strict=True):
-        row[group.cells] = 1.0
-    size = held.sum(axis=1)
-    for i, whole in enumerate(known):
-        inside = held @ held[i]
-        for j in np.flatnonzero((inside == size) & (size < size[i])).tolist():
-            less = known[j]
-            if less.klass == whole.klass and (i < len(stated) or j < len(stated)):
-                source, number = f"{whole.source} less {less.source}", whole.number - less.number
-                cells = np.setdiff1d(whole.cells, less.cells)
-                group = KnownGroup(source, cells, whole.klass, whole.people - less.people, number)
-                if group.fewest < min(whole.fewest, less.fewest):
-                    yield group
+    ends = np.cumsum([0, *(len(group.cells) for group in known)])
+    cells = np.concatenate([np.empty(0, np.int64), *(group.cells for group in known)])
+    held = csr_array((np.ones(len(cells), np.int64), cells, ends), (len(known), len(program.cells)))
+    size = np.diff(ends)
+    shared = (held[: len(stated)] @ held.T).tocoo()
+    i, j = shared.coords
+    inside = np.where(size[i] < size[j], i, j)
+    around = np.where(size[i] < size[j], j, i)
+    proper = (shared.data == size[inside]) & (size[inside] < size[around])
+    for one, other in np.unique(np.stack([around[proper], inside[proper]], axis=1), axis=0).tolist():
+        whole, less = known[one], known[other]
+        if less.klass == whole.klass:
+            source, number = f"{whole.source} less {less.source}", whole.number - less.number
+            rest = np.setdiff1d(whole.cells, less.cells)
+            group = KnownGroup(source, rest, whole.klass, whole.people - less.people, number)
+            if group.fewest < min(whole.fewest, less.fewest):
+                yield group
 
 
 def _atoms(program: Program) -> tuple[IntArray, AtomRows | None]:
