@@ -464,7 +464,7 @@ class Findings:
     def class_public(self) -> bool:
         """Whether the adversary of the release's defense knows everybody's class, so that it divides spans."""
         defense = self.release.defense
-        return defense is not None and defense.parameters.get("class") == "public" and not self.several
+        return defense is not None and defense.parameters.get("class") == "public"
 
     @property
     def private(self) -> bool:

@@ -824,6 +824,8 @@ def _anonymity(stated: int, k: int | None, told: Mapping[str, Any]) -> LimitChec
     if told["least"] >= stated:
         return LimitCheck("min_k", stated, k, "pass", "groups")
     why = f"as {told['weighing']} weighs people differently: {told['least']:,} of them are alike"
+    if not told["weighing"]:
+        why = "as the adversary knows the classes, by which fewer of them may be alike"
     return LimitCheck("min_k", stated, k, "cannot_tell", "groups", told["least"], unread=why)
 
 

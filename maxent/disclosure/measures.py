@@ -755,5 +755,8 @@ def audited(attacks: Mapping[str, Any]) -> dict[str, Number | None]:
 
 
 def told_apart_in(attacks: Mapping[str, Any]) -> dict[str, Any]:
-    """What statements do to the smallest group, as a row has it for limits; empty without statements."""
-    return {key: found for key, found in attacks.get("statements", {}).items() if key == "told_apart"}
+    """What divides the smallest group further, as a row has it for limits: statements, and classes that are known."""
+    found, spans = attacks.get("statements", {}).get("told_apart"), attacks.get("spans", {})
+    if spans.get("min_population") is not None and spans.get("k_anonymous") is None:
+        found = {"source": "", **(found or {}), "least": 1, "weighing": ""}
+    return {} if found is None else {"told_apart": found}

@@ -56,11 +56,11 @@ def summarise(audit: Findings) -> dict[str, Any]:
     trees = audit.trees
     found = _attacked(audit)
     if audit.links is not None:
-        least = _smallest_group(audit, audit.links)
+        least, exact = _smallest_group(audit, audit.links)
         found["spans"] = {
             "count": len(audit.links.population),
             "min_population": least,
-            "k_anonymous": least,
+            "k_anonymous": least if exact else None,
             "exposed": audit.people_in(audit.span_classes != NO_CLASS),
             "unlinked": audit.people_in(audit.links.span == NO_SPAN),
         } | ({"class": "public"} if audit.class_public else {})
@@ -130,21 +130,28 @@ def _attacked(audit: Findings) -> dict[str, Any]:
     return found
 
 
-def _smallest_group(audit: Findings, links: Links) -> int | None:
-    """The fewest people whom nothing tells apart, who also have the same class where the adversary knows the classes.
+def _smallest_group(audit: Findings, links: Links) -> tuple[int | None, bool]:
+    """The fewest people whom nothing tells apart, and whether it is so many; there may be fewer of these.
 
-    These are counted in leaves; where private attributes decide who is in them nothing is known of the groups.
+    Where the adversary knows the classes they have the same one, too: these are counted in leaves. Where private
+    attributes decide who is in them nothing is known of the groups. Leaves of several trees, and leaves beside
+    statements, have parts, of whose classes nothing is known.
     """
     if not len(links.population):
-        return None
+        return None, True
+    trees, least = published(audit), int(links.population.min())
     if not audit.class_public:
-        return int(links.population.min())
-    (place,), tree = links.place[links.span != NO_SPAN].T, audit.trees[0]
-    bounds = tree.bounds.take(np.flatnonzero(np.isin(tree.leaves, place)))
-    if (place == UNCERTAIN).any() or not bounds.known.all():
-        return None
-    classes = bounds.low[:, :-1]
-    return int(classes[classes > 0].min())
+        return least, True
+    exact = len(trees) == 1 and not audit.release.statements
+    for tree in trees:
+        place = links.place[links.span != NO_SPAN, audit.trees.index(tree)]
+        bounds = tree.bounds.take(np.flatnonzero(np.isin(tree.leaves, place)))
+        if (place != UNCERTAIN).all() and bounds.known.all():
+            classes = bounds.low[:, :-1]
+            least = min(least, int(classes[classes > 0].min()))
+        elif exact:
+            return None, True
+    return least, exact
 
 
 def _beyond(audit: Findings, tree: TreeAudit) -> Any:

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from maxent.models.arguments import shorten_list
 from maxent.models.defenses.registry import stated
 from maxent.models.errors import InvalidInput, Problem
-from maxent.models.release import Attribute, Branch, Induction, Node, Release, Rounded, Target, Tree
+from maxent.models.release import Attribute, Branch, Defense, Induction, Node, Release, Rounded, Target, Tree
 from maxent.models.tables.cells import own_names
 
 MEMBERSHIP = "releases"  # column that says in which releases somebody is: ``1+2`` for the first and the second
@@ -101,7 +101,7 @@ def join_releases(
         tuple(tree for part in parts for tree in part.trees),
         sampling_rate=min(r.sampling_rate for r in releases),
         suppressed_below=max(r.suppressed_below for r in releases),
-        defense=_common([r.defense for r in releases], None),
+        defense=_defense([r.defense for r in releases if r.published]),
         resampled=max((r.resampled for r in releases if r.resampled is not None), default=None),
         rounded=_common([r.rounded for r in releases], _coarsest(releases)),
         predicts=_common([r.predicts for r in releases], None),
@@ -194,6 +194,12 @@ def _attribute(name: str, releases: Sequence[Release]) -> Attribute:
 def _common(values: Sequence[_T], otherwise: _T) -> _T:
     """What all releases agree on."""
     return values[0] if all(value == values[0] for value in values) else otherwise
+
+
+def _defense(made: Sequence[Defense | None]) -> Defense | None:
+    """The defense of all releases of trees, or of one of them whose adversary knows the classes."""
+    public = (each for each in made if each is not None and each.parameters.get("class") == "public")
+    return _common(made, next(public, None)) if made else None
 
 
 def _coarsest(releases: Sequence[Release]) -> Rounded | None:

@@ -197,3 +197,31 @@ def test_a_sum_that_happens_to_count_is_no_cell_that_was_suppressed(tmp_path: Pa
     auc = {"kind": "auc", "score": "years", "class": "yes", "equals": "0.50", "source": "Figure 1"}
     found = judged([tree(tmp_path, frame, "age"), paper(tmp_path, auc)], frame, {"max_recovered": 0})
     assert found["max_recovered"].status == "pass", found["max_recovered"].said
+
+
+def test_where_classes_are_public_groups_of_statements_are_of_one_class(tmp_path: Path) -> None:
+    """Two women of the young, one of each class: whoever knows the classes knows both."""
+    frame = people().assign(sex=["m"] * 38 + ["f"] * 2 + ["m"] * 40)
+    frame["y"] = ["yes", "no"] * 40
+    grown = tree(tmp_path, frame, "age")
+    said = json.loads(grown.read_text(encoding="utf-8"))
+    defense = {"method": "kadet", "k": 20, "class": "public"}
+    written(grown, {**said, "release": {"defense": defense}})
+    beside = paper(tmp_path, table(frame, "sex"))
+    other = written(tmp_path / "other.json", {**said, "release": {"defense": {**defense, "k": 10}}})
+    alone = frame.drop(columns="y")
+    found = [
+        (grown, 20, "pass"),
+        (grown, 21, "fail"),
+        ([grown, beside], 2, "cannot_tell"),
+        ([grown, beside], 3, "fail"),
+        ([grown, other], 20, "cannot_tell"),
+        ([grown, other], 21, "fail"),
+    ]
+    for release, k, status in found:
+        audit = maxent.audit_release(release, alone)
+        assert audit.verdict(min_k=k).status == status
+        assert maxent.estimate(release, alone).verdict(min_k=k).status == status
+        assert (audit.summary["spans"]["k_anonymous"] == 20) == (release == grown)
+        if release != [grown, other]:
+            assert judged(release, frame, {"min_k": k})["min_k"].status == status
