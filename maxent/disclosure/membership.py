@@ -181,7 +181,8 @@ def membership_of(
     least, most = (side / counts[:, None] for side in (bounds.low, bounds.high))
     posterior = _within(estimated, least, most, counts, members)
     found = shares(program, masses, posterior, tolerance)
-    possible = np.asarray(np.minimum(found.possible_each, most)[:, :-1].max(axis=1))
+    # Not by how many are proved of several people: in parts these are all of a leaf, some of whom may be more probable.
+    possible = np.asarray(np.where(most > 0, found.possible_each, 0.0)[:, :-1].max(axis=1))
     member = np.where(posterior[:, -1] > 0, 1.0 - posterior[:, -1], 1.0)
     known = Membership(
         counts,
@@ -189,7 +190,7 @@ def membership_of(
         member,
         posterior[:, :-1],
         possible,
-        np.maximum(np.minimum(_possible_members(program, masses, members), 1.0 - least[:, -1]), member),
+        np.maximum(np.where(least[:, -1] < 1, _possible_members(program, masses, members), 0.0), member),
         proved_members(program, bounds),
         tolerance,
         int(counts[(np.abs(posterior - estimated) > TOLERANCE).any(axis=1)].sum()),

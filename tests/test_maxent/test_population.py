@@ -464,6 +464,10 @@ def test_an_estimate_of_shares_of_people_is_moved_to_what_whole_people_prove(
     assert (found.membership.joint * count <= proved.bounds.high[:, :-1] + 1e-9).all()
     assert (found.membership.joint * count >= proved.bounds.low[:, :-1] - 1e-9).all()
     assert [note for note in found.notes if "are moved to what is proved" in note]
+    folder: Any = tmp_path / "parts"  # where all of a leaf are taken together
+    given[1].to_csv(tmp_path / "register.csv", index=False)
+    parts: Any = maxent.estimate(given[0], population=tmp_path / "register.csv", people=values, folder=folder)
+    same(parts.numbers, found.numbers)
     # What is allowed is no more than what is proved.
     assert found.numbers["possible_posterior"] <= (proved.bounds.high[:, :-1] / count).max() + 1e-9
     assert found.numbers["possible_member"] <= 1.0 - (proved.bounds.low[:, -1:] / count).min() + 1e-9
