@@ -236,7 +236,8 @@ def subject_of(
     if found.converted.format == "scikit-learn" and not others:
         return found  # which has the roles of the table that fit was given
     own = found.converted.release
-    release, lost = with_others(found.converted, found.name, others, found.tables.qi, reading)
+    train = found.tables.qi if found.tables.truth is None else found.tables.truth
+    release, lost = with_others(found.converted, found.name, others, train, reading)
     release = replace(release, attributes=tuple(_roles(release, wanted["qi"])))
     declared = own.attributes if others and not own.statements else None
     converted = replace(found.converted, release=release, lost=(*found.converted.lost, *lost))

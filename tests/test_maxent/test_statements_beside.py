@@ -86,6 +86,21 @@ def test_a_fitted_tree_and_a_fitted_regression_are_reviewed_together() -> None:
     assert told == pytest.approx((y == "yes").sum(), abs=1e-3)
 
 
+def test_the_gradient_of_a_regression_is_counted_in_the_table_of_a_review_beside_a_tree(tmp_path: Path) -> None:
+    """L-BFGS with its defaults: no rule bounds the gradient, which the table shows."""
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"a": rng.integers(0, 2, 200), "b": rng.integers(0, 2, 200)})
+    y = pd.Series(np.where(rng.random(200) < 0.3 + 0.4 * frame.a, "yes", "no"), name="y")
+    fitted = DecisionTreeClassifier(max_depth=1).fit(frame, y)
+    regression = LogisticRegression().fit(frame, y)
+    written = str(tmp_path / "tree.json")
+    maxent.convert(fitted, target="y").save(written)
+    for model in ([fitted, regression], [regression, fitted], [written, regression], regression):
+        found = maxent.review(model, frame, y, qi=["a", "b"], target="y", max_certain=0)
+        assert not any("where the fit stopped" in each["what"] for each in found.row.get("unread") or ())
+        assert found.verdict().status == "pass"
+
+
 @pytest.mark.parametrize(
     ("function", "shown"),
     [
