@@ -16,6 +16,7 @@ from maxent.constraints.program.residuals import Evaluator
 from maxent.disclosure.ladder import Figures, as_badly_off, proved_of, worst_first
 from maxent.disclosure.limits import Limits
 from maxent.disclosure.measures import TOLERANCE
+from maxent.disclosure.sensitive import judged_alone
 from maxent.disclosure.truth import right_by
 from maxent.models.display import counted
 from maxent.models.errors import InvalidInput, NoAnswerInTime
@@ -193,6 +194,15 @@ class Climb:
             **{"proved_least": int(counts[proved].sum()), "exposed": int(counts[proved].sum()), "surest": None},
             "proved_most": int(counts.sum()),
         }
+        codes = np.where(proved, posterior.argmax(axis=1), -1)
+        if case.sensitive:
+            of_each, hit = None if base.shares is None else np.array(base.shares), None
+            if case.truth is not None:
+                both, each = (votes.argmax(axis=1), posterior.argmax(axis=1)), np.arange(len(counts))
+                hits = [np.bincount(guess, case.truth[each, guess], n_classes) for guess in both]
+                of_each, hit = case.truth.sum(axis=0), max(hits, key=lambda each: each[list(case.sensitive)].sum())
+            alone = judged_alone(case.sensitive, counts, posterior, codes, of_each=of_each, right=hit)
+            row["sensitive"] = {**alone, "proved_most": int(counts.sum())}
         many = "one tree" if len(case.release.trees) == 1 else f"{len(case.release.trees)} trees together"
         if guessed.all():
             note = f"answers of {many} are guesses without probabilities: nobody is certain by them"
@@ -202,7 +212,7 @@ class Climb:
         if guessed.any():
             note += f"; to {int(counts[guessed].sum()):,} people some are guesses without probabilities"
         right_guesses = row.get("right_guesses", found.bayes_vulnerability)
-        who, alike = _worst(case, posterior, np.where(proved, posterior.argmax(axis=1), -1))
+        who, alike = _worst(case, posterior, codes)
         one = (found.certain, proved_of(row), right_guesses, row["base_rate"], who)
         return Figures(*one, note=note, row=row, alike=alike)
 
@@ -438,7 +448,8 @@ def _of_others(case: Case, program: Program, left: BoolArray, full: bool) -> Fig
     truth, classes = case.truth, case.release.target.classes
     assert truth is not None
     people, n_left = int(truth.sum()), left.sum(axis=2)
-    certain = int(truth[n_left == 1].sum())
+    alone = n_left == 1
+    certain = int(truth[alone].sum())
     base = truth.sum(axis=0).astype(np.float64)
     prior = np.where(left, np.maximum(base, TOLERANCE), 0.0)
     posterior = prior / prior.sum(axis=2, keepdims=True)
@@ -448,7 +459,9 @@ def _of_others(case: Case, program: Program, left: BoolArray, full: bool) -> Fig
     right = float((truth * hit).sum() / people)
     there = truth > 0
     surest = float(posterior.max(axis=2)[there].max())
-    open_ = np.where(there, n_left, len(classes) + 1)
+    some = list(case.sensitive or range(len(classes)))
+    mine = np.isin(own, some) if truth[:, some].any() else there
+    open_ = np.where(there & mine, n_left, len(classes) + 1)
     q = int(worst_first(-open_.min(axis=1).astype(np.float64), (open_ == 1).any(axis=1), case.people.lines)[0])
     x = int(open_[q].argmin())
     possible = [name for name, here in zip(classes, left[q, x], strict=True) if here]
@@ -463,6 +476,12 @@ def _of_others(case: Case, program: Program, left: BoolArray, full: bool) -> Fig
     }
     if program.unread:
         row["unread"] = [each.as_dict("not") for each in program.unread]
+    if case.sensitive:
+        pairs, codes = posterior[there], np.where(alone, own, -1)[there]
+        told_of = {"possible": pairs if full else None, "of_each": base, "right": (truth * hit).sum(axis=0)}
+        found = judged_alone(some, truth[there], pairs, codes, **told_of)
+        most = found["exposed"] if full else found["individuals"]
+        row["sensitive"] = {**found, "certain_proved": found["exposed"], "certain_at_most": most}
     told = []
     if certain == people:
         counted = all(c.kind == "counts" for c in program.linear if c.kind not in ("label", "marginal", "n"))

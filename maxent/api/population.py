@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from maxent.constraints.membership import members_of, named
 from maxent.disclosure.baseline import welch
 from maxent.disclosure.measures import TOLERANCE
 from maxent.disclosure.membership import Membership, membership_of
+from maxent.disclosure.sensitive import judged_alone
 from maxent.disclosure.truth import rows_in
 from maxent.models.errors import ARGUMENT, InvalidInput, invalid
 from maxent.models.reading import reader_of
@@ -35,7 +36,7 @@ from maxent.solvers.solve.symmetrised import averaged
 if TYPE_CHECKING:
     from maxent.api.proving import Proving
     from maxent.constraints.program.program import Program
-    from maxent.models.arrays import IntArray
+    from maxent.models.arrays import FloatArray, IntArray
     from maxent.models.tables.qi_table import QITable
 
 Progress = Callable[[str, int, int], None]
@@ -111,13 +112,18 @@ def population_estimate(
 
 def _frequent(case: Case, members: int) -> dict[str, float]:
     """The share of the most frequent class among members, where it is stated or known."""
-    marginal = case.of_each_class
-    if marginal is None:
-        try:
-            marginal = implied_marginal(case.release)
-        except InvalidInput:
-            return {}
-    return {"base_rate": float(marginal.max() / members)}
+    marginal = _of_each_class(case)
+    return {} if marginal is None else {"base_rate": float(marginal.max() / members)}
+
+
+def _of_each_class(case: Case) -> IntArray | FloatArray | None:
+    """How many members are of each class, where it is stated or known."""
+    if case.of_each_class is not None:
+        return case.of_each_class
+    try:
+        return implied_marginal(case.release)
+    except InvalidInput:
+        return None
 
 
 def population_bounds(case: Case, known: Knowledge, how: Proving, *, interruptible: bool = False) -> PopulationBounds:
@@ -218,15 +224,16 @@ def population_figures(case: Case, known: Knowledge, how: Solving) -> Population
     register = Case(case.release, table, marginal=informed.of_each_class, members=members, inside=inside)
     with unwarned():
         found = population_estimate(register, known, how)
-    known_of = found.membership
-    in_truth, worst = found.right is not None, known_of.worst
+    known_of = replace(found.membership, sensitive=case.sensitive)
+    in_truth, (worst, klass, sure) = found.right is not None, known_of.worst
     right = known_of.right_guesses if found.right is None else found.right
-    klass = int(known_of.joint[worst].argmax())
     inferred = {"probability": float(known_of.joint[worst, klass]), "member": float(known_of.member[worst])}
     row = found.numbers
+    if case.sensitive:
+        row["sensitive"] = _alone(known_of, register, case)
     certain = row["certain"]
     if not found.reliable:
-        row = {name: row[name] for name in PROVED_KEYS if name in row} if found.outcome.status in LATE else {}
+        row = _proved_alone(row) if found.outcome.status in LATE else {}
     return PopulationFigures(
         found,
         certain,
@@ -237,12 +244,33 @@ def population_figures(case: Case, known: Knowledge, how: Solving) -> Population
         {
             "qi": table.named(worst),
             "class": found.classes[klass],
-            **({"probability": 1.0, "member": 1.0, "proved": True} if known_of.proved.known[worst] else inferred),
+            **({"probability": 1.0, "member": 1.0, "proved": True} if sure else inferred),
         },
         known_of.alike,
         row,
         "" if found.reliable else not_reliable(found.outcome.status),
     )
+
+
+def _proved_alone(row: Mapping[str, Any]) -> dict[str, Any]:
+    """What of a row holds without an estimate that is relied on."""
+    kept = {name: row[name] for name in PROVED_KEYS if name in row}
+    return kept | ({"sensitive": _proved_alone(row["sensitive"])} if "sensitive" in row else {})
+
+
+def _alone(found: Membership, register: Case, case: Case) -> dict[str, Any]:
+    """The numbers of being a member of a sensitive class, and P(member), which is about no class."""
+    truth, of_each, right = case.truth, _of_each_class(register), None
+    if truth is not None:
+        guess = found.joint.argmax(axis=1)[within(case.people, register.people)]
+        own = truth[np.arange(len(guess)), guess]
+        right, of_each = np.bincount(guess, own, truth.shape[1]), truth.sum(axis=0)
+    alone = judged_alone(
+        case.sensitive, found.counts, found.joint, found.codes, possible=found.possible, of_each=of_each, right=right
+    )
+    if "base_posterior" in alone:
+        alone["base_posterior"] *= found.members / int(found.counts.sum())
+    return alone | {key: found.measures[key] for key in ("member", "possible_member", "proved_members")}
 
 
 def _beside(found: PopulationEstimate, case: Case, inside: IntArray, confidence: float) -> PopulationEstimate:

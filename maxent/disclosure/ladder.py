@@ -121,6 +121,10 @@ class Figures:
         for key in AS_WELL:
             if row.get(key) is not None and by.row.get(key) is not None:
                 row[key] = max(row[key], by.row[key])
+        if "sensitive" in row and "sensitive" in by.row:
+            alone, others = row["sensitive"], by.row["sensitive"]
+            here = (key for key in (*AS_WELL, "certain", "exposed", "proved_least") if others.get(key) is not None)
+            row["sensitive"] = {**alone, **{key: max(alone.get(key) or 0, others[key]) for key in here}}
         right = self.right_guesses
         if right is not None and least > right:
             right, guesses = least, ("right_guesses", "bayes_vulnerability")

@@ -73,13 +73,15 @@ class Membership:
         P(member), a probability.
     joint : float64, shape (n_qi, n_classes)
         P(member, and of the class), a probability.
-    possible : float64, shape (n_qi,)
-        The largest of these for leaves as uneven as what is published allows.
+    possible : float64, shape (n_qi, n_classes)
+        The same for leaves as uneven as what is published allows.
     possible_member : float64, shape (n_qi,)
         P(member) for leaves with as many members as what is published allows.
     proved : ProvedMembers
     moved : int
         People whose probabilities were outside of what is proved, and are moved into it.
+    sensitive : tuple of int
+        Classes that whoever is worst off has; empty: all.
     """
 
     counts: IntArray
@@ -91,6 +93,7 @@ class Membership:
     proved: ProvedMembers
     tolerance: float = TOLERANCE
     moved: int = 0
+    sensitive: tuple[int, ...] = ()
 
     @property
     def of_members(self) -> FloatArray:
@@ -106,14 +109,32 @@ class Membership:
         return float(self.member.max())
 
     @property
-    def worst(self) -> int:
-        """The quasi-identifier whose membership and class are proved, or most probable; the first of several alike."""
-        return int(np.where(self.proved.known, np.inf, self.joint.max(axis=1)).argmax())
+    def codes(self) -> IntArray:
+        """The class of which people are proved to be members, or -1, shape (n_qi,)."""
+        return np.where(self.proved.known, self.joint.argmax(axis=1), -1)
+
+    @property
+    def worst(self) -> tuple[int, int, bool]:
+        """The quasi-identifier and class whose membership is proved, or most probable, the first of several alike.
+
+        The third is whether it is proved.
+        """
+        p, proved = self._inferred
+        q = int(np.where(proved, np.inf, p.max(axis=1)).argmax())
+        return q, int(p[q].argmax()), bool(proved[q])
 
     @property
     def alike(self) -> int:
         """How many people of the register are as badly off as these, with them."""
-        return as_badly_off(self.worst, self.joint.max(axis=1), self.proved.known, self.counts)
+        p, proved = self._inferred
+        return as_badly_off(self.worst[0], p.max(axis=1), proved, self.counts)
+
+    @property
+    def _inferred(self) -> tuple[FloatArray, BoolArray]:
+        """Probabilities of sensitive classes alone, and of whom one is proved."""
+        every = np.arange(self.joint.shape[1])
+        mine = np.isin(every, self.sensitive) if self.sensitive else every >= 0
+        return np.where(mine, self.joint, -1.0), np.isin(self.codes, every[mine])
 
     @property
     def right_guesses(self) -> float:
@@ -129,7 +150,7 @@ class Membership:
     def measures(self) -> dict[str, Any]:
         """The numbers of a row, by the keys of `maxent.disclosure.measures`: of being a member and of a class."""
         surest = at_most(self.joint.max(axis=1), self.tolerance)
-        possible = np.maximum(surest, self.possible)
+        possible = np.maximum(surest, self.possible.max(axis=1))
         right = float(min((possible * self.counts).sum() / self.members, 1.0))
         outcomes = np.column_stack([self.joint, np.maximum(1.0 - self.joint.sum(axis=1), 0.0)])
         return {
@@ -182,7 +203,7 @@ def membership_of(
     posterior = _within(estimated, least, most, counts, members)
     found = shares(program, masses, posterior, tolerance)
     # Not by how many are proved of several people: in parts these are all of a leaf, some of whom may be more probable.
-    possible = np.asarray(np.where(most > 0, found.possible_each, 0.0)[:, :-1].max(axis=1))
+    possible = np.asarray(np.where(most > 0, found.possible_each, 0.0)[:, :-1])
     member = np.where(posterior[:, -1] > 0, 1.0 - posterior[:, -1], 1.0)
     known = Membership(
         counts,

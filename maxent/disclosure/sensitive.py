@@ -129,6 +129,53 @@ def sensitive_of(
     return Sensitive(tuple(codes), tuple(classes[code] for code in codes), found)
 
 
+def judged_alone(
+    codes: Sequence[int],
+    counts: IntArray,
+    p: FloatArray,
+    proved: IntArray,
+    *,
+    possible: FloatArray | None = None,
+    of_each: IntArray | FloatArray | None = None,
+    right: FloatArray | IntArray | None = None,
+) -> dict[str, Any]:
+    """The key ``sensitive`` of the row of an adversary of the ladder: what limits on some classes alone are judged by.
+
+    Parameters
+    ----------
+    codes : sequence of int
+        The classes.
+    counts : int64, shape (n_qi,)
+    p, possible : float64, shape (n_qi, n_classes)
+        Probabilities of classes, and as far as published numbers allow; None: anything.
+    proved : int64, shape (n_qi,)
+        The class that is proved, or -1.
+    of_each, right : shape (n_classes,)
+        People of each class, where that is known, and of how many of them the class is guessed in truth.
+    """
+    some = list(codes)
+    named, largest = np.isin(p.argmax(axis=1), some), p[:, some].max(axis=1)
+    surest, exposed = at_most(largest), int(counts[np.isin(proved, some)].sum())
+    allowed = np.ones(len(p)) if possible is None else np.maximum(surest, possible[:, some].max(axis=1))
+    expected = float(counts @ p[:, some].sum(axis=1))
+    found: dict[str, Any] = {
+        "max_posterior": float(largest.max()),
+        "certain": int(counts[surest >= CERTAIN].sum()),
+        "surest": float(surest.max()),
+        "possible_posterior": float(allowed.max()),
+        "possible_certain": int(counts[allowed >= CERTAIN].sum()),
+        **{"exposed": exposed, "proved_least": exposed},
+        "bayes_vulnerability": float(counts[named] @ largest[named]) / expected if expected > 0 else 0.0,
+        "possible_right": 1.0,
+    }
+    if of_each is not None and of_each[some].sum():
+        found |= base_of((of_each / of_each.sum()).tolist(), some)
+    if of_each is not None and right is not None:
+        people = float(of_each[some].sum())
+        found |= {"individuals": int(people), "right_guesses": float(right[some].sum()) / people if people else 0.0}
+    return found
+
+
 def _together(values: FloatArray, some: list[int]) -> FloatArray:
     """Columns of some classes, and the sum of the others where there are any."""
     others = np.delete(values, some, axis=1)

@@ -675,10 +675,11 @@ def test_whoever_is_worst_off_is_of_the_adversary_that_a_limit_fails_for(
 
 
 def test_whoever_is_worst_off_is_of_whom_a_verdict_is_about_or_of_the_table(tmp_path: Path) -> None:
-    """A limit on a register that cannot be told: the table proves somebody's class, which no guess is as bad as."""
+    """A limit on a register that cannot be told: who has the table is surer of somebody's class."""
     people = pd.read_csv(D1 / "truth.csv")
     pd.concat([people[QI]] * 3).to_csv(tmp_path / "register.csv", index=False)
-    more = {"population": tmp_path / "register.csv", "adversary": "population", "max_posterior": 0.9}
+    more: dict[str, Any] = {"population": tmp_path / "register.csv", "adversary": "population", "max_posterior": 0.9}
+    more["knowledge"] = ["label"]  # which leaves it open how people are divided
     found = maxent.review(D1 / "tree.json", D1 / "truth.csv", target="Salary", qi=QI, **more)
     register, why = rung(found, "population"), "largest posterior, as what is published allows 1.000"
     assert (found.verdict().status, register.figures.worst.get("proved")) == ("cannot_tell", None)
@@ -688,7 +689,7 @@ def test_whoever_is_worst_off_is_of_whom_a_verdict_is_about_or_of_the_table(tmp_
         found.dossier(tmp_path / name, public=public)
         first = unescape((tmp_path / name).read_text(encoding="utf-8")).partition('id="published"')[0]
         off = first.partition("<h3>Who is worst off</h3>")[2].partition("<h3>")[0]
-        assert public or "an adversary with the table knows Salary “<=50K” for certain, by proof." in off
+        assert public or "an adversary with the table infers Salary “<=50K” with probability 0.500." in off
         assert f"It cannot be told for an adversary with a register of the population: {why};" in first
         assert f"Whether limits are kept for “population”: {why};" in first.partition("What was not tested")[2]
     assert why in unescape((tmp_path / "r.html").read_text(encoding="utf-8"))
@@ -752,6 +753,42 @@ def test_whoever_is_worst_off_has_a_sensitive_class(sensitive: str, tmp_path: Pa
     page = unescape((tmp_path / "d.html").read_text(encoding="utf-8"))
     assert f"knows Salary “{sensitive}” for certain, by proof" in page
     assert f"; limits are about {sensitive} alone" in page.partition('id="published"')[0]
+
+
+@pytest.mark.parametrize("adversary", ["predictions", "population", "all_but_one"])
+@pytest.mark.parametrize("trees", [1, 5])
+def test_limits_on_sensitive_classes_are_about_these_for_every_adversary(adversary: str, trees: int) -> None:
+    """Of all people fewer are guessed right than of those of one class, which limits are about."""
+    dice = np.random.default_rng(0)
+    X = pd.DataFrame({"age": dice.integers(20, 60, 30), "sex": dice.integers(0, 2, 30)})
+    more = pd.DataFrame({"age": dice.integers(20, 60, 30), "sex": dice.integers(0, 2, 30)})
+    sick = np.where(X.age + dice.normal(0, 12, 30) > 45, "ill", np.where(dice.random(30) < 0.3, "mild", "well"))
+    model: Any = DecisionTreeClassifier(max_depth=3, random_state=0)
+    if trees > 1:
+        model = RandomForestClassifier(trees, max_depth=3, bootstrap=False, max_features=1, random_state=0)
+    model.fit(X, sick)
+    told: dict[str, Any] = {"qi": ["age", "sex"], "adversary": adversary, "max_right_guesses": 0.5, "max_certain": 0}
+    told["knowledge"] = ["label"] if adversary == "all_but_one" else ["label", "rate", "counts"]
+    told["population"] = pd.concat([X, more]) if adversary == "population" else None
+    for name in model.classes_:
+        found = maxent.review(model, X, pd.Series(sick, name="y"), sensitive=[name], **told)
+        judged = rung(found, adversary)
+        certain, right = (check.found for check in judged.checks)
+        own, most = sick == name, max(model.classes_, key=lambda each: (sick == each).sum())
+        assert judged.figures.row["sensitive"]["individuals"] == own.sum()
+        if adversary == "predictions" or (
+            adversary == "population" and trees == 1
+        ):  # who names the most frequent class is right about all of it
+            guessed = (model.predict(X) == name)[own].mean()
+            assert right == pytest.approx(1.0 if name == most else guessed, abs=0.1)
+        worst = judged.as_dict()["worst"]
+        assert worst.get("class", name) == name
+        if "classes" in worst:
+            assert name in worst["classes"]
+        assert certain > 0 or not worst.get("proved")
+        if "member" in worst and not worst.get("proved"):
+            assert worst["probability"] == pytest.approx(judged.figures.row["sensitive"]["max_posterior"])
+        assert judged.figures.row["sensitive"]["certain"] <= judged.figures.row["certain"]
 
 
 def test_whoever_is_worst_off_by_draws_is_of_the_rows(tmp_path: Path) -> None:
