@@ -694,7 +694,8 @@ def test_limits_that_name_a_register_are_judged_by_its_figures(tmp_path: Path) -
             told = page.read_text(encoding="utf-8")
             assert f"in the data and yes{', proved:' if certain else ' with'}" in told
             assert told.count(f"; only P(member) was compared, with {people - 1} other pe") == 2
-            assert f"register of the population {'knows' if certain else 'infers'} that this person is in" in told
+            whom = "register of the population knows that this person is in" if certain else "the table knows Ill"
+            assert f"an adversary with {'a ' * bool(certain)}{whom}" in told
             assert all(rung["why"] in file.read_text(encoding="utf-8") for file in (page, report))
     without = maxent.review(release, PEOPLE, **given, max_certain=5, adversary="population")
     [rung] = [each for each in without.summary["ladder"] if each["adversary"] == "population"]
