@@ -223,7 +223,7 @@ def test_a_file_that_cannot_be_written_at_the_end_leaves_one_object(folder, caps
     def fail(*_, **__):
         raise InvalidInput("report.html", [Problem("file", "path", "a file that can be written", "a full disk")])
 
-    monkeypatch.setattr("maxent.results.html_report.build.write_text", fail)
+    monkeypatch.setattr("maxent.command_line.verdict.write_text", fail)
     document = json.loads(printed_by(capsys, [command, *TREE, "--report", "report.html", "--json"], 2).out)
     assert document["error"]["problems"][0]["found"] == "a full disk"
 
