@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maxent.models.arrays import TINY, BoolArray, FloatArray, IntArray
-from maxent.solvers.dual.relaxation import relaxed_once
-from maxent.solvers.gap.divergence import BENT, CLEAR, LARGE, POSITIVE, Answer, Ball, answer, ball, bennett, ordered
+from maxent.solvers.gap.divergence import BENT, CLEAR, LARGE, POSITIVE, Answer, Ball, answer, ball, bennett
 from maxent.solvers.gap.divergence import LEAST as LEAST_LACK
 from maxent.solvers.gap.divergence import STEEP as STEEP_MULTIPLIER
 from maxent.solvers.gap.lagrangian import affordable
@@ -109,12 +108,10 @@ class Setting:
 
 
 def sized(program: LiftedProgram, point: FloatArray) -> tuple[Answer, FloatArray] | None:
-    """An answer with its classes in order, and multipliers at which the Lagrangian is concave, where it is small."""
+    """An answer, and multipliers at which the Lagrangian is concave, where it is small."""
     few = len(np.unique(program.owner)) <= OWNERS and len(np.unique(program.klass)) <= CLASSES
     at = answer(program, point) if few else None
-    if at is None or not at.mu.any():
-        return None
-    return ordered(at, program.klass[relaxed_once(program).elimination.free]), affordable(program, at.mu)
+    return None if at is None or not at.mu.any() else (at, affordable(program, at.mu))
 
 
 # Lagrangians in boxes, made concave by quadratic terms that vanish at the ends of a box.

@@ -55,7 +55,7 @@ from maxent.solvers.gap.branch_and_bound import (
     shares_left,
 )
 from maxent.solvers.gap.certificate import alike_as_one, equations_alone, proved
-from maxent.solvers.gap.divergence import Ball, Curved, _alike, answer, curved, lacking, nonnegative, ordered
+from maxent.solvers.gap.divergence import Ball, Curved, answer, curved, lacking, nonnegative
 from maxent.solvers.gap.divergence import BallRows as Rows
 from maxent.solvers.gap.interior_point import BOLD, solve
 from maxent.solvers.gap.lagrangian import affordable, between, priced, touching
@@ -641,24 +641,6 @@ def test_where_a_ball_is_too_large_boxes_do(monkeypatch):
     assert maxent.estimate(release, frame.drop(columns="X"), starts=1).outcome.duality_gap > 5e-6
 
 
-def test_some_order_of_the_classes_is_that_of_the_rows():
-    program = whole(*grown(21))[1].program
-    at = answer(program, divergence_solved(program, 1)[0][1])
-    klass, rng = program.klass[relaxed_once(program).elimination.free], np.random.default_rng(0)
-    [alike] = _alike(at, klass)
-    moves = list(alike.values())
-    rows, new = ordered(at, klass).rows, slice(len(at.rows.least), None)
-    assert len(rows.least[new]) == len(moves) - 1 > 0
-    assert (rows.unequal[new] @ at.masses >= 0).all()
-    for _ in range(5):
-        m = random_masses(program, rng)
-        every = [m[one][other][third] for one in moves for other in moves for third in moves]
-        for each in every:
-            np.testing.assert_allclose(at.rows.equal @ each, at.rows.value, atol=1e-9)
-            np.testing.assert_allclose(at.curves.rows(at.curves.a(each))[0], at.curves.rows(at.curves.a(m))[0])
-        assert any((rows.unequal[new] @ each >= -1e-12).all() for each in every)
-
-
 def test_boxes_prove_what_has_masses_of_nearly_0(monkeypatch):
     release, people = random_problem(111)
     assert maxent.estimate(release, people).certificate == "global"
@@ -677,7 +659,7 @@ def test_no_start_leads_to_more_than_boxes_leave(boxes, monkeypatch):
 
 
 @pytest.mark.slow
-def test_boxes_and_orders_of_classes_prove_more():
+def test_boxes_prove_answers_of_classes_that_are_alike():
     for release, people in (drawn(44), grown(21), random_problem(183), random_problem(55)):
         assert maxent.estimate(release, people.drop(columns="X", errors="ignore")).certificate == "global"
 
