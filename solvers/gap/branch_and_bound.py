@@ -441,12 +441,6 @@ class Boxes:
         """How far ends are apart."""
         return self.high - self.low
 
-    def has(self, setting: Setting, masses: FloatArray) -> BoolArray:
-        """Which boxes some masses are in."""
-        v = setting.along @ masses
-        found: BoolArray = np.all((self.low <= v) & (self.high >= v), axis=1)
-        return found
-
     def take(self, some: IntArray | BoolArray | slice) -> Boxes:
         """Some of the boxes."""
         return Boxes(*(getattr(self, field.name)[some].copy() for field in fields(self)))
@@ -615,7 +609,7 @@ def flat_enough(setting: Setting, boxes: Boxes, masses: FloatArray, mu: FloatArr
 
 
 def shares_left(
-    reach: Reach, masses: FloatArray, mu: FloatArray, flat: FloatArray | None, shares: tuple[float, ...]
+    reach: Reach, masses: FloatArray, mu: FloatArray, flat: FloatArray, shares: tuple[float, ...]
 ) -> FloatArray:
     """The first of some shares of relative entropies that is left when the others make up for what comparisons bend.
 
@@ -623,9 +617,8 @@ def shares_left(
     """
     setting = reach.setting
     across, form, fine = bending(setting, reach.boxes, masses, mu)
-    if flat is not None:
-        along = setting.along @ across
-        form = form - (along.transpose(0, 2, 1) * flat[:, None]) @ along
+    along = setting.along @ across
+    form = form - (along.transpose(0, 2, 1) * flat[:, None]) @ along
     size, turned, known = _eigen(form)
     fine &= known
     found = np.where(fine & (size[:, -1] <= POSITIVE), shares[0], np.nan)
@@ -696,7 +689,6 @@ def looked_at(setting: Setting, boxes: Boxes, near: float = np.inf) -> Looked:
     n, k = len(boxes), len(setting.mu)
     looked = Looked(setting, boxes, np.zeros((n, k)), np.zeros(boxes.low.shape), np.zeros(n, bool), 0.0)
     _by_concave_ones(looked)
-    _by_the_answer(looked)
     _by_flattened_ones(looked, near * setting.at.people)
     return looked
 
@@ -731,19 +723,6 @@ def _between_multipliers(boxes: Boxes, lacks: FloatArray, found: BoxBounds, some
     low, high = boxes.low, boxes.high
     far = lacks[:, None] / np.maximum(found.above[some], TINY), lacks[:, None] / np.maximum(found.below[some], TINY)
     boxes.low, boxes.high = np.maximum(low, high - far[0]), np.minimum(high, low + far[1])
-
-
-def _by_the_answer(looked: Looked) -> None:
-    """By relative entropies to the answer, in the boxes that it is in."""
-    s = looked.setting
-    todo = np.flatnonzero(~looked.done & looked.boxes.has(s, s.at.masses))
-    if s.at.more > s.enough or not len(todo):
-        return
-    masses, mu = (np.tile(each, (len(todo), 1)) for each in (s.at.masses, s.mu))
-    left = shares_left(Reach.of(s, looked.boxes.take(todo)), masses, mu, None, (0.0,))
-    looked.done[todo] = ~np.isnan(left)
-    if looked.done[todo].any():
-        looked.most = max(looked.most, s.at.more)
 
 
 def _by_flattened_ones(looked: Looked, most: float) -> None:

@@ -818,7 +818,8 @@ def test_between_ends_comparisons_are_below_those_with_chords(impurity):
 def test_a_bound_in_a_box_is_above_whatever_is_feasible(impurity):
     setting, boxes, every, inside = masses_in_boxes(impurity, np.random.default_rng(5), 1.0)
     every = np.vstack([every, setting.at.masses])
-    inside = np.hstack([inside, boxes.has(setting, setting.at.masses)[:, None]])
+    v = setting.along @ setting.at.masses
+    inside = np.hstack([inside, ((boxes.low <= v) & (boxes.high >= v)).all(axis=1)[:, None]])
     rows = setting.at.curves.rows
     feasible = np.array([(rows(setting.at.curves.a(m))[0] >= -1e-9).all() for m in every])
     found = bounded(setting, boxes.low, boxes.high, None, setting.price, boxes.near)
@@ -925,5 +926,5 @@ def test_what_masses_of_nearly_0_bend_is_not_known_and_no_warning(impurity):
     form, fine = bending(setting, boxes, masses, mu)[1:]
     assert not fine[0]
     assert np.isfinite(form).all()
-    assert np.isnan(shares_left(Reach.of(setting, boxes), masses, mu, None, (0.0,))[0])
+    assert np.isnan(shares_left(Reach.of(setting, boxes), masses, mu, np.zeros_like(boxes.low), (0.0,))[0])
     assert bending(setting, boxes, np.tile(setting.at.masses, (len(boxes), 1)), mu)[2].all()
