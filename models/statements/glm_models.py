@@ -567,6 +567,12 @@ def _pmml(path: str | PathLike[str], wanted: Wanted, reader: Reader, source: str
     schema = model.one("MiningSchema")
     for changed in (f for f in schema.all("MiningField") if f.get("outliers") not in (None, "asIs")):
         changed.refuse("outliers", "asIs: values of people are taken as they are")
+    for changed in (f for f in schema.all("MiningField") if f.get("missingValueReplacement") is not None):
+        changed.refuse("missingValueReplacement", "none: values of people are taken as they are")
+    for rescaled in (t for targets in model.all("Targets") for t in targets.all("Target")):
+        for key in ("min", "max", "castInteger", "rescaleConstant", "rescaleFactor"):
+            if rescaled.get(key) is not None:
+                rescaled.refuse(key, "nothing: coefficients are those of the target as the table has it")
     targets = [f.need("name") for f in schema.all("MiningField") if f.get("usageType") in ("target", "predicted")]
     target = wanted.target or model.get("targetVariableName") or (targets[0] if targets else None)
     fields = {f.need("name"): f for f in root.one("DataDictionary").all("DataField")}

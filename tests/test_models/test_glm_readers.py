@@ -463,6 +463,8 @@ GENERAL = [
     ('"p2" df', '"p9" df', None, "a parameter of ParameterList"),
     ('name="region"/></FactorList>', 'name="region" contrastMatrixType="x"/></FactorList>', None, "is 1 for its value"),
     ('<MiningField name="age"', '<MiningField name="age" outliers="asExtremeValues"', None, "outliers: expected asIs"),
+    ('<MiningField name="age"', '<MiningField name="age" missingValueReplacement="4"', None, "expected none: values"),
+    ("<FactorList>", '<Targets><Target rescaleFactor="2"/></Targets><FactorList>', None, "rescaleFactor"),
 ]
 
 
