@@ -674,12 +674,21 @@ def test_whoever_is_worst_off_is_of_the_adversary_that_a_limit_fails_for(
     assert f"an adversary with {said}" in rest.partition("3. Who is worst off")[2].partition("<table")[0]
 
 
-def test_whoever_is_worst_off_is_of_whom_a_verdict_is_about_or_of_the_table(tmp_path: Path) -> None:
-    """A limit on a register that cannot be told: who has the table is surer of somebody's class."""
+@pytest.mark.parametrize(
+    ("knowledge", "worst"),
+    [
+        (["label"], "infers Salary “<=50K” with probability 0.500."),
+        (None, "knows Salary “<=50K” for certain, by proof."),  # which no guess is as bad as
+    ],
+)
+def test_whoever_is_worst_off_is_of_whom_a_verdict_is_about_or_of_the_table(
+    knowledge: list[str] | None, worst: str, tmp_path: Path
+) -> None:
+    """A limit on a register that cannot be told: who has the table is surer of somebody's class, or has proved it."""
     people = pd.read_csv(D1 / "truth.csv")
     pd.concat([people[QI]] * 3).to_csv(tmp_path / "register.csv", index=False)
     more: dict[str, Any] = {"population": tmp_path / "register.csv", "adversary": "population", "max_posterior": 0.9}
-    more["knowledge"] = ["label"]  # which leaves it open how people are divided
+    more["knowledge"] = knowledge  # labels alone leave it open how people are divided
     found = maxent.review(D1 / "tree.json", D1 / "truth.csv", target="Salary", qi=QI, **more)
     register, why = rung(found, "population"), "largest posterior, as what is published allows 1.000"
     assert (found.verdict().status, register.figures.worst.get("proved")) == ("cannot_tell", None)
@@ -689,7 +698,7 @@ def test_whoever_is_worst_off_is_of_whom_a_verdict_is_about_or_of_the_table(tmp_
         found.dossier(tmp_path / name, public=public)
         first = unescape((tmp_path / name).read_text(encoding="utf-8")).partition('id="published"')[0]
         off = first.partition("<h3>Who is worst off</h3>")[2].partition("<h3>")[0]
-        assert public or "an adversary with the table infers Salary “<=50K” with probability 0.500." in off
+        assert public or f"an adversary with the table {worst}" in off
         assert f"It cannot be told for an adversary with a register of the population: {why};" in first
         assert f"Whether limits are kept for “population”: {why};" in first.partition("What was not tested")[2]
     assert why in unescape((tmp_path / "r.html").read_text(encoding="utf-8"))
