@@ -36,6 +36,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 import maxent
 from maxent.__main__ import main
 from maxent.models.release import Attribute, Boosting, Branch, Node, Release, Target, Tree
+from maxent.results.text.estimate import summary_lines
 
 RNG = np.random.default_rng(0)
 X = pd.DataFrame({name: RNG.integers(0, 3, 600) for name in "ABC"})
@@ -70,6 +71,7 @@ def test_what_is_not_read_is_not_passed(name: str) -> None:
     assert 1 <= unread["trees"] <= unread["leaves"]
     assert f"as more is stated than is read: scores ({unread['leaves']}" in "\n".join(verdict.lines())
     assert "; the true classes are not given" in "\n".join(verdict.lines())
+    assert [line for line in summary_lines(found) if line.startswith("not read: scores of ")]
 
 
 def test_a_record_states_what_is_not_read(tmp_path: Path) -> None:

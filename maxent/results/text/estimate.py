@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxent.constraints.kinds.registry import kinds_of
+from maxent.constraints.program.program import unread_in
 from maxent.disclosure.baseline import HOW_GUESSED
 from maxent.disclosure.measures import MEASURES
 from maxent.models.display import ROWS, Display, Picture, counted
 from maxent.models.tables.cells import value_in_words
+from maxent.results.solved import unread_lines
 from maxent.results.text.terminal import print_lines, print_styled, print_table
 
 if TYPE_CHECKING:
@@ -130,6 +132,7 @@ def summary_lines(estimate: Solved) -> list[str]:
         *_mean_lines(estimate),
         *map(target_line, estimate.targets.values()),
     ]
+    lines += unread_lines(estimate, unread_in(estimate.noticed, program))
     lines += [f"note: {note}" for note in estimate.notes]
     lines += contradiction_lines(estimate.contradictions)
     return lines if parts is None else [*lines, *parts.lines]
