@@ -8,14 +8,17 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
+
 from maxent.models.arguments import shorten
+from maxent.models.columns import NOTHING
 from maxent.models.display import Display, Shown
 from maxent.models.draws import tells_draws
 from maxent.models.errors import ARGUMENT, Problem, invalid
 from maxent.models.files.input_files import open_input
 from maxent.models.files.json_files import MAX_BYTES
 from maxent.models.hints import close_to
-from maxent.models.nodes import each, links_of
+from maxent.models.nodes import links_of, moments_of, state_scores, statements_of
 from maxent.models.release import Induction
 
 if TYPE_CHECKING:
@@ -153,13 +156,15 @@ class Converted(Shown):
         if self.release.statements:
             kinds["statements"] = True
         if self.release.target.numbers is not None:
-            kinds["means"] = any(node.mean is not None for tree in self.release.trees for node in each(tree.nodes))
-        for leaf in (node for tree in self.release.trees for node in each(tree.nodes) if node.is_leaf):
-            kinds["counts"] |= leaf.counts is not None
-            kinds["n"] |= leaf.n is not None
-            kinds["rates"] |= leaf.rates is not None or leaf.error_rate is not None
-            kinds["labels"] |= leaf.label is not None
-            kinds["linear"] |= leaf.value is not None
+            kinds["means"] = any(not np.isnan(moments_of(tree.nodes)[0]).all() for tree in self.release.trees)
+        for nodes in (tree.nodes for tree in self.release.trees):
+            said, leaves = statements_of(nodes, self.release.target.classes), links_of(nodes)[0] == 0
+            shares = any(each is not None for each, leaf in zip(said.shares, leaves, strict=False) if leaf)
+            kinds["counts"] |= bool(said.counted[leaves].any())
+            kinds["n"] |= bool((said.n[leaves] != NOTHING).any())
+            kinds["rates"] |= shares or not np.isnan(said.rate[leaves]).all()
+            kinds["labels"] |= bool((said.label[leaves] != NOTHING).any())
+            kinds["linear"] |= state_scores(nodes)
         return kinds
 
     @property

@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -27,8 +28,10 @@ from sklearn.tree._criterion import Gini
 from support.paths import EXAMPLES
 
 import maxent
+from maxent.models.columns import Columns
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.registry import load_release
+from maxent.models.formats.release_reader import Converted
 from maxent.models.formats.scikit_learn.columns import Feature
 from maxent.models.formats.scikit_learn.ensemble import Splits
 from maxent.models.formats.scikit_learn.nodes import bare
@@ -517,3 +520,41 @@ def test_diabetes_example_publishes_what_it_says(tmp_path):
         assert (
             leaf.counts == truth["progression"][masks[leaf.id]].value_counts().reindex(leaf.counts).fillna(0).to_dict()
         )
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        (RandomForestRegressor, {"bins": [0.0, 1.0, 2.0, 3.0]}),
+        (RandomForestClassifier, {}),
+        (GradientBoostingClassifier, {}),
+    ],
+)
+def test_what_leaves_state_is_told_without_making_them_objects(kind, options, monkeypatch):
+    X, y = people(3)
+    X = X[["age", "income"]].to_numpy()
+    model = kind(n_estimators=3, random_state=0).fit(X, y)
+    release = from_sklearn(model, target="Y", features=["age", "income"], **options)
+    leaves = [node for tree in release.trees for node in tree.nodes if node.is_leaf]
+    expected = {
+        "counts": any(leaf.counts is not None for leaf in leaves),
+        "n": any(leaf.n is not None for leaf in leaves),
+        "rates": any(leaf.rates is not None or leaf.error_rate is not None for leaf in leaves),
+        "labels": any(leaf.label is not None for leaf in leaves),
+        "linear": any(leaf.value is not None for leaf in leaves),
+    }
+    if release.target.numbers is not None:
+        expected["means"] = any(node.mean is not None for tree in release.trees for node in tree.nodes)
+    assert any(expected.values())
+    by_object = Converted(
+        replace(release, trees=tuple(replace(t, nodes=tuple(t.nodes)) for t in release.trees)), "tool"
+    )
+    assert by_object.states == expected
+    fresh = from_sklearn(model, target="Y", features=["age", "income"], **options)
+    assert all(isinstance(tree.nodes, Nodes) and not tree.nodes.made for tree in fresh.trees)
+
+    def refuse(self, rows):
+        raise AssertionError("nodes are made objects")
+
+    monkeypatch.setattr(Columns, "nodes", refuse)
+    assert Converted(fresh, "tool").states == expected
