@@ -795,10 +795,9 @@ def judge(
         checks.append(replace(found, unproved=unproved))
     checks += _guesses(limits, reliable, right_guesses, bayes_vulnerability, possible_right, base_rate)
     if limits.max_member is not None:
-        proved = 1.0 if proved_members and (member is None or member < 1 - TOLERANCE) else None
-        most = member if proved is None else proved
+        most = 1.0 if proved_members else member
+        whence: Origin = "proof" if proved_members else "estimate"
         status = _status(most, None if most is None else max(most, possible_member or 1.0), limits.max_member, reliable)
-        whence: Origin = "estimate" if proved is None else "proof"
         checks.append(LimitCheck("max_member", limits.max_member, most, status, whence, possible_member))
     if not reliable:  # an answer that did not end proves nothing, whichever side of a limit it is on
         checks = [_without_estimate(c, exposed or 0, pure or 0, certain_proved or proved_least or 0) for c in checks]

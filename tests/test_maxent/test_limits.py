@@ -114,6 +114,14 @@ def test_what_is_published_has_to_keep_a_limit_too():
     }
 
 
+def test_members_that_are_proved_break_a_limit_whatever_the_estimate_is_worth():
+    """Also where the estimate says 1, too: what did not end would otherwise leave the limit untold."""
+    for member in (None, 0.5, 1.0):
+        judged_now = judged(Limits(max_member=0.8), member=member, proved_members=2, reliable=False)
+        assert judged_now.status == "fail"
+        assert in_words(judged_now.checks[0]).startswith("largest probability of being in the data 1.000 by proof")
+
+
 @pytest.mark.promise(number=8)
 def test_every_line_of_a_verdict_names_what_its_figure_rests_on(capsys):
     limits = Limits(max_posterior=0.95, min_k=3, max_certain=3, max_right_guesses=0.9, max_lift=0.5)
