@@ -167,13 +167,17 @@ def proved_of(row: Mapping[str, Any]) -> int | None:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Rung:
-    """An adversary of the ladder: what it infers, and ``status``, the verdict on limits that name it, with ``why``."""
+    """An adversary of the ladder: what it infers, and ``status``, the verdict on limits that name it, with ``why``.
+
+    ``release`` is what a verdict calls the release, or one of several columns, where the rung is part of it.
+    """
 
     adversary: str
     figures: Figures
     status: Status
     why: str
     checks: tuple[LimitCheck, ...] = ()
+    release: str = ""
 
     def __repr__(self) -> str:
         return f"<Rung {self.line}>"
@@ -182,8 +186,8 @@ class Rung:
     def told_checks(self) -> list[dict[str, Any]]:
         """The checks of its limits, as the key ``checks`` of a JSON verdict has them."""
         return [
-            {"id": IDS[c.limit], "key": c.limit, "adversary": self.adversary, "limit": c.stated}
-            | {"found": c.found, "status": c.status}
+            {"id": IDS[c.limit], "key": c.limit, "release": self.release, "adversary": self.adversary}
+            | {"limit": c.stated, "found": c.found, "status": c.status}
             for c in self.checks
         ]
 

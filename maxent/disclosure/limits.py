@@ -443,6 +443,8 @@ class OnLadder(Protocol):
     """An adversary whom limits name, as `maxent.disclosure.ladder.Rung` has it."""
 
     @property
+    def release(self) -> str: ...
+    @property
     def adversary(self) -> str: ...
     @property
     def status(self) -> str: ...
@@ -573,7 +575,8 @@ class Verdict(Shown):
             if judged.mend is not None:
                 found.append(f"  {judged.release}: what would pass: {judged.mend.words}")
         for rung in self.rungs:
-            found += [f"  {WITH[rung.adversary]}: {said}" for said in rung.said]
+            whose = f"{rung.release}, for " * (len(self.releases) > 1)
+            found += [f"  {whose}{WITH[rung.adversary]}: {said}" for said in rung.said]
         found += [f"  {unordered(self.rows_unknown)}"] * bool(self.rows_unknown)
         return [*found, f"  {UNINFORMED}"] if self.no_marginal else found
 

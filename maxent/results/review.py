@@ -275,7 +275,7 @@ class Review(Exchanged, Summarised):
             check_adversary(adversary or ADVERSARY, limits)
             whom = ADVERSARY if adversary in (None, self._first) else str(adversary)
             stated, named = told_apart(whom, limits)
-        rungs = tuple(self.rung(name, its) for name, its in named.items())
+        rungs = tuple(replace(self.rung(name, its), release=self.name) for name, its in named.items())
         own = self.judged(stated, mend=not rungs)
         releases = tuple(replace(judged, named=bool(rungs)) for judged in own.releases)
         return replace(own, releases=releases, rungs=rungs).reached([self.drawing])

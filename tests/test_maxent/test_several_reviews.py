@@ -259,6 +259,23 @@ def test_a_file_with_several_outputs_is_reviewed(files: Any, reviewed: Any, caps
     assert maxent.load_release("ill.json").target.classes == ("n", "y")
 
 
+@pytest.mark.parametrize("more", [["--max-certain", "3", "--adversary", "all_but_one"], ["--max-member", "0.5"]])
+def test_limits_on_another_adversary_say_which_column_they_are_about(files: Any, capsys: Any, more: list[str]) -> None:
+    """In words, in JSON and in the folder for checkers, which could not be written."""
+    X.to_csv("register.csv", index=False)
+    call = ["review", "model.skops", "people.csv", "--qi", "age,job", "--target", "pay,ill", *more]
+    assert main([*call, "--population", "register.csv", "--sacro", "checked"]) == 0
+    printed = capsys.readouterr().out
+    assert main([*call, "--population", "register.csv", "--json"]) == 0
+    whom = "all_but_one" if len(more) > 2 else "population"
+    checks = [each for each in json.loads(capsys.readouterr().out)["verdict"]["checks"] if "adversary" in each]
+    assert [(each["release"], each["adversary"]) for each in checks] == [("model: pay", whom), ("model: ill", whom)]
+    [handed] = json.loads((files / "checked" / "results.json").read_text(encoding="utf-8"))["results"].values()
+    for number, column in enumerate(BOTH, start=1):
+        assert f" for {whom} for column {number} found " in handed["summary"]
+        assert f"model: {column}, for " in printed
+
+
 @pytest.mark.parametrize(
     ("target", "more", "says"),
     [
