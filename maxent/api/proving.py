@@ -16,7 +16,7 @@ from maxent.models.arguments import is_one_of, out_of_range, shorten
 from maxent.models.draws import tells_draws
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.tables.classes import part_codes
-from maxent.solvers.control import Clock, in_time
+from maxent.solvers.control import LAST, Clock, in_time
 
 if TYPE_CHECKING:
     from maxent.api.case import Case
@@ -318,7 +318,7 @@ class Drawing:
         """How far somebody comes who has the table, and does not know the order of its rows."""
         found, people = self._settle(), self.case.people.individuals
         if found is None:
-            return UNTRIED
+            return UNTRIED if self.case.rows else Reached(why=UNENDED)
         if found.contradicted:
             return Reached(why="not tried, as the draws do not fit the counts of this table")
         unused = found.sentence.startswith("draws") and "not used" in found.sentence
@@ -335,6 +335,8 @@ class Drawing:
             from maxent.solvers.certainty.unordered import settle_unordered
 
             seconds = self.seconds if self.unknown else min(self.seconds, NAMING)
-            program = self.program or compile_case(self.case, Knowledge())
-            self._settled.append(settle_unordered(program, Clock(seconds)))
+            clock, known = Clock(seconds), Knowledge()
+            self._settled.append(
+                in_time(clock, lambda: settle_unordered(self.program or compile_case(self.case, known), clock), LAST)
+            )
         return self._settled[0]

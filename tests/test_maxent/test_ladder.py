@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import time
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
@@ -30,6 +31,7 @@ from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 from maxent.policy.policy import read_policy
 from maxent.results.html_report.dossier import _remedy, _untested
 from maxent.results.html_report.view import within_words
+from maxent.solvers.certainty import unordered
 
 D1 = Path(__file__).parents[2] / "examples" / "d1"
 QI = ["Education", "Country", "Gender"]
@@ -824,6 +826,26 @@ def test_whoever_is_worst_off_by_draws_is_of_the_rows(tmp_path: Path) -> None:
     maxent.review(model, X, y, qi=["A", "B"], rows=True).dossier(tmp_path / "r.html")
     ordered = unescape((tmp_path / "r.html").read_text(encoding="utf-8"))
     assert "inferences, by an adversary with the rows in training order</caption>" in ordered
+
+
+def test_what_draws_tell_without_the_order_ends_in_time_before_anything_is_proved(monkeypatch: Any) -> None:
+    """Nothing looks at the clock while it is laid out who may sit where."""
+    dice = np.random.default_rng(3)
+    X = pd.DataFrame({name: dice.integers(0, 9, 60) for name in "AB"})
+    y = pd.Series(np.where(dice.random(60) < 0.5, "a", "b"), name="y")
+    model = RandomForestClassifier(3, min_samples_leaf=6, random_state=0).fit(X, y)
+    ended: list[Any] = []
+    whole = unordered.seating
+
+    def slow(program: Any) -> Any:
+        time.sleep(7)
+        ended.append(program)
+        return whole(program)
+
+    monkeypatch.setattr(unordered, "seating", slow)
+    found = maxent.review(model, X, y, qi=["A", "B"], max_certain=60)
+    assert found.verdict().releases[0].draws.unordered.why == "not ended in the time that there was"
+    assert not ended
 
 
 def test_one_figure_stands_for_one_thing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
