@@ -272,7 +272,7 @@ def _possible_members(program: Program, masses: FloatArray, members: int) -> Flo
         else:
             continue
         most[place[0]][place[1]] = min(most[place[0]][place[1]], upper)
-    found = program.weight.copy()
+    found, room = np.zeros(len(program.weight)), program.weight
     for t, (held, upper_of) in enumerate(zip(program.cells.trees, most, strict=True)):
         for level in held.places.levels[1:]:  # a place has no more than those above it
             upper_of[level] = np.minimum(upper_of[level], upper_of[held.places.parent[level]])
@@ -280,8 +280,10 @@ def _possible_members(program: Program, masses: FloatArray, members: int) -> Flo
         here = np.bincount(leaf, inside, len(upper_of))
         factor = np.divide(upper_of, here, out=np.zeros(len(here)), where=here > 0)
         alone = np.where(upper_of[leaf] > 0, program.weight, 0.0)  # nobody is here by the estimate
-        scaled = np.where(inside > 0, inside * factor[leaf], alone)
-        found = np.minimum(found, scaled)
+        # One tree leaves open what another does not: people of a leaf may be divided unevenly among leaves of others.
+        found = np.maximum(found, np.where(inside > 0, inside * factor[leaf], alone))
+        room = np.minimum(room, upper_of[leaf])
+    found = np.minimum(found, room)
     out = masses[:, -1] if not program.single else 0.0
     found = np.where((inside == 0) & (out > 0), 0.0, found)
     total = np.bincount(program.cells.owner, found, len(program.table))

@@ -587,6 +587,22 @@ def test_numbers_of_people_that_are_not_stated_let_anybody_be_a_member() -> None
     assert found.verdict(max_member=0.5).status == "fail"
 
 
+def test_a_tree_that_says_nothing_more_lets_no_limit_on_membership_pass() -> None:
+    """One of the two members may be in either leaf, or both in one: a second tree of one leaf tells nothing of that."""
+    release = published({"label": "no"}, {"label": "yes"})
+    root = replace(release.trees[0].root, n=2, counts={"no": 1, "yes": 1})
+    first = replace(release.trees[0], nodes=(root, *release.trees[0].nodes[1:]))
+    stump = replace(first, nodes=(first.nodes[1],))
+    for trees in ((first,), (first, stump)):
+        given: dict[str, Any] = {"population": register(2, 2)}
+        found: Any = maxent.estimate(replace(release, trees=trees), **given)
+        bounds: Any = maxent.bounds(replace(release, trees=trees), **given)
+        assert bounds.bounds.low[:, -1].tolist() == [0, 0]
+        assert found.numbers["member"] == pytest.approx(0.5)
+        assert found.numbers["possible_member"] == 1.0
+        assert found.verdict(max_member=0.7).status == "cannot_tell"
+
+
 THIRD: dict[str, Any] = {"label": "no", "error_rate": 1 / 3}
 THIRDS: dict[str, Any] = {"rates": {"no": 2 / 3, "yes": 1 / 3}}
 
