@@ -335,8 +335,10 @@ class Drawing:
             from maxent.solvers.certainty.unordered import settle_unordered
 
             seconds = self.seconds if self.unknown else min(self.seconds, NAMING)
-            clock, known = Clock(seconds), Knowledge()
-            self._settled.append(
-                in_time(clock, lambda: settle_unordered(self.program or compile_case(self.case, known), clock), LAST)
-            )
+            clock = Clock(seconds)
+
+            def settled() -> Unordered | None:
+                return settle_unordered(self.program or compile_case(self.case, Knowledge()), clock)
+
+            self._settled.append(in_time(clock, settled, LAST))
         return self._settled[0]

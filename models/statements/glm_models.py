@@ -559,19 +559,22 @@ def _absolute(source: str, final: Any, wanted: Wanted, training: _Training | Non
 
 # PMML.
 
+# What changes a target, and the values that leave it as it is.
+_RESCALED = {"min": (), "max": (), "castInteger": (), "rescaleConstant": ("0", "0.0"), "rescaleFactor": ("1", "1.0")}
+
 
 def _pmml(path: str | PathLike[str], wanted: Wanted, reader: Reader, source: str) -> Converted:
     """A ``RegressionModel`` or ``GeneralRegressionModel`` of PMML."""
     root = parse_xml(bytes_of(str(path)), source)
     model = root.one("RegressionModel", "GeneralRegressionModel")
     schema = model.one("MiningSchema")
-    for changed in (f for f in schema.all("MiningField") if f.get("outliers") not in (None, "asIs")):
-        changed.refuse("outliers", "asIs: values of people are taken as they are")
-    for changed in (f for f in schema.all("MiningField") if f.get("missingValueReplacement") is not None):
-        changed.refuse("missingValueReplacement", "none: values of people are taken as they are")
+    for field in schema.all("MiningField"):
+        for key, same in (("outliers", "asIs"), ("missingValueReplacement", "none")):
+            if field.get(key) not in (None, same):
+                field.refuse(key, f"{same}: values of people are taken as they are")
     for rescaled in (t for targets in model.all("Targets") for t in targets.all("Target")):
-        for key in ("min", "max", "castInteger", "rescaleConstant", "rescaleFactor"):
-            if rescaled.get(key) is not None:
+        for key, nothing in _RESCALED.items():
+            if rescaled.get(key) not in (None, *nothing):
                 rescaled.refuse(key, "nothing: coefficients are those of the target as the table has it")
     targets = [f.need("name") for f in schema.all("MiningField") if f.get("usageType") in ("target", "predicted")]
     target = wanted.target or model.get("targetVariableName") or (targets[0] if targets else None)

@@ -2,7 +2,7 @@
 
 import itertools
 import json
-import time
+import threading
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
@@ -23,6 +23,7 @@ from support.strategies import leaves_of
 
 import maxent
 from maxent.__main__ import main
+from maxent.api import proving
 from maxent.command_line.parsing import joined_names, split_names
 from maxent.disclosure.ladder import ADVERSARIES, CONTAINS, Figures, Rung, proved_of
 from maxent.disclosure.limits import Judged, Limits, Verdict
@@ -834,18 +835,14 @@ def test_what_draws_tell_without_the_order_ends_in_time_before_anything_is_prove
     X = pd.DataFrame({name: dice.integers(0, 9, 60) for name in "AB"})
     y = pd.Series(np.where(dice.random(60) < 0.5, "a", "b"), name="y")
     model = RandomForestClassifier(3, min_samples_leaf=6, random_state=0).fit(X, y)
-    ended: list[Any] = []
-    whole = unordered.seating
-
-    def slow(program: Any) -> Any:
-        time.sleep(7)
-        ended.append(program)
-        return whole(program)
-
-    monkeypatch.setattr(unordered, "seating", slow)
-    found = maxent.review(model, X, y, qi=["A", "B"], max_certain=60)
-    assert found.verdict().releases[0].draws.unordered.why == "not ended in the time that there was"
-    assert not ended
+    late = threading.Event()
+    monkeypatch.setattr(proving, "NAMING", 0.1)
+    monkeypatch.setattr(unordered, "seating", lambda program: late.wait(60))  # unless it is given up
+    try:
+        found = maxent.review(model, X, y, qi=["A", "B"], max_certain=60)
+        assert found.verdict().releases[0].draws.unordered.why == "not ended in the time that there was"
+    finally:
+        late.set()
 
 
 def test_one_figure_stands_for_one_thing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

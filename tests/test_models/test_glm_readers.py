@@ -464,7 +464,13 @@ GENERAL = [
     ('name="region"/></FactorList>', 'name="region" contrastMatrixType="x"/></FactorList>', None, "is 1 for its value"),
     ('<MiningField name="age"', '<MiningField name="age" outliers="asExtremeValues"', None, "outliers: expected asIs"),
     ('<MiningField name="age"', '<MiningField name="age" missingValueReplacement="4"', None, "expected none: values"),
-    ("<FactorList>", '<Targets><Target rescaleFactor="2"/></Targets><FactorList>', None, "rescaleFactor"),
+    (
+        "<FactorList>",
+        '<Targets><Target rescaleFactor="2"/></Targets><FactorList>',
+        None,
+        "rescaleFactor: expected nothing",
+    ),
+    ("<FactorList>", '<Targets><Target rescaleFactor="1"/></Targets><FactorList>', {"of": "yes"}, None),
 ]
 
 
