@@ -240,15 +240,21 @@ def test_a_worker_that_is_killed_changes_no_bit(release, people, tmp_path, monke
 def test_a_copy_that_is_killed_changes_no_bit(release, people, tmp_path, monkeypatch):
     copying(monkeypatch, True)
     here, make_calls, deaths = made(release, people, tmp_path / "here"), workers.make_calls, tmp_path / "deaths"
+    next_call = workers.next_call
     deaths.mkdir()
+
+    def waiting(turn, calls, patience):
+        """This process makes no call before all that are to die have died: how many it made would be luck."""
+        return next_call(turn, calls, patience) if len(list(deaths.iterdir())) == 5 else None
 
     def dying(turn, function, calls, pipe):
         if len(list(deaths.iterdir())) < 5:
-            workers.next_call(turn, len(calls))  # which nobody else makes
+            next_call(turn, len(calls))  # which nobody else makes
             (deaths / str(os.getpid())).touch()
             os.kill(os.getpid(), signal.SIGKILL)
         make_calls(turn, function, calls, pipe)
 
+    monkeypatch.setattr(workers, "next_call", waiting)
     monkeypatch.setattr(workers, "make_calls", dying)
     assert here == made(release, people, tmp_path / "there", jobs=2)
     assert len(list(deaths.iterdir())) == 5
