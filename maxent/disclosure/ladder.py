@@ -394,8 +394,8 @@ def check_adversary(value: object, limits: Mapping[str, Any], limited: Collectio
     if problems:
         raise InvalidInput("limits", problems)
     if value not in limited and not stated.keys() & set(keys_of(value)):
-        expected = "the name of an adversary with a limit beside it, such as --max-certain 0 (max_certain=0)"
-        raise invalid("options", ARGUMENT, "adversary", expected, f"{value} without any limit on it")
+        expected = "the name of an adversary with a limit on it, such as max_certain=0"
+        raise invalid("options", ARGUMENT, "adversary", expected, f"{value} without any")
 
 
 def restricted(kinds: Collection[str] | None) -> str:

@@ -516,14 +516,16 @@ def _limits(table: Table) -> dict[str, Any]:
         if key in table.content:
             found[key] = table.take(key, f"{check.limit.expected} ({check.id})", check.limit.fits)
     for name in ADVERSARIES:
-        if name == ADVERSARY and name in table.content:
-            table.note(name, "limits of [limits], which are about the adversary with the table", "a table of its own")
-        elif name in table.content:
+        if name in table.content:
             found |= _named(table, name)
+    for key, limit in found.pop(ADVERSARY, {}).items():
+        if key in found:
+            table.note(key, f"one of them, as [limits] is about the adversary {ADVERSARY}", f"one in {ADVERSARY}, too")
+        found[key] = limit
     for key in table.content:
         if key not in (*BY_KEY, *ADVERSARIES) and isinstance(table.content[key], Mapping):
-            others = ", ".join(name for name in ADVERSARIES if name != ADVERSARY)
-            table.note(key, f"the name of an adversary ({others})", f"an unknown one{close_to(key, ADVERSARIES)}")
+            known = ", ".join(ADVERSARIES)
+            table.note(key, f"the name of an adversary ({known})", f"an unknown one{close_to(key, ADVERSARIES)}")
         elif key not in (*BY_KEY, *ADVERSARIES):
             hint = f": the limit of {key} is {CHECKS[key].key}" if key in CHECKS else close_to(key, BY_KEY)
             table.note(key, "the key of a check (maxent check --list)", f"an unknown key{hint}")

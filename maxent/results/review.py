@@ -40,6 +40,7 @@ from maxent.disclosure.limits import (
     published_words,
     worse_certain,
     worse_posterior,
+    worst,
 )
 from maxent.disclosure.limits import WORDS as LIMIT_WORDS
 from maxent.disclosure.measures import MEASURES
@@ -328,7 +329,16 @@ class Review(Exchanged, Summarised):
         figures = self.climb(adversary, named=stated)
         if first in CONTAINS[adversary]:
             figures = figures.raised(self._own_rung.figures, first)
-        return rung_of(adversary, figures, limits, kept)
+        return self._with_draws(rung_of(adversary, figures, limits, kept))
+
+    def _with_draws(self, rung: Rung) -> Rung:
+        """The same failed, or not told, where draws are: whoever has the file and the table is never passed by it."""
+        draws = self.draws
+        if ADVERSARY not in CONTAINS[rung.adversary] or rung.status == "not_assessed" or not draws.counts:
+            return rung
+        status = worst([cast(Any, rung.status), draws.status])
+        told = f"{NO_DRAWS_ID}: {draws.said}"
+        return rung if status == rung.status else replace(rung, status=cast(Any, status), why=told)
 
     def _within(self, limits: Limits) -> Sequence[LimitCheck]:
         """The checks of limits on the first adversary, who knows as much, or more."""

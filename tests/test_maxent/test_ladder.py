@@ -159,6 +159,10 @@ def test_rows_in_order_are_proved_as_in_all_data_with_the_counts_of_the_draws(se
     assert figures.certain_proved == sum(len({world[i] for world in worlds}) == 1 for i in range(9))
     assert found.verdict().adversary == "rows"
     assert found.verdict().status == "fail"
+    allowed = maxent.review(model, X, y, qi=["A", "B"], max_certain=9, adversary="rows", rows_unknown="shuffled")
+    assert rung(allowed, "rows").status == "pass"
+    allowed = maxent.review(model, X, y, qi=["A", "B"], max_certain=9, adversary="rows")
+    assert (rung(allowed, "rows").status, rung(allowed, "rows").why[:6]) == ("fail", "MX406:")
 
 
 def test_a_stripped_forest_says_that_a_seed_can_be_found_again() -> None:
@@ -225,10 +229,11 @@ def test_limits_of_a_policy_name_an_adversary(tmp_path: Path, capsys: pytest.Cap
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[limits.table]\nmax_certain = 0\n", "which are about the adversary with the table"),
+        ("[limits]\nmax_lift = 0.2\n[limits.table]\nmax_lift = 0.3\n", "max_lift: expected one of them.* one in table, too"),
+        ("[limits.table]\nmin_k = 3\n", "min_k"),
         ("[limits.rows]\nmin_k = 3\n", "min_k"),
         ("[limits.rows]\nmax_certain = -1\n", "a number of individuals of at least 0"),
-        ("[limits.row]\nmax_certain = 1\n", r"row: .*an adversary \(predictions, population, rows, .*mean 'rows'"),
+        ("[limits.row]\nmax_certain = 1\n", r"row: .*an adversary \(predictions, population, table, rows, .*mean 'rows'"),
         ("[limits.rows]\nmax_member = 0.5\n", "max_member"),
         ("[limits]\nmax_member = 0.5\n[limits.population]\nmax_member = 0.4\n", "max_member: expected one of them"),
     ],
@@ -238,6 +243,12 @@ def test_what_is_wrong_with_limits_that_name_an_adversary(text: str, said: str, 
     policy.write_text(text, encoding="utf-8")
     with pytest.raises(InvalidInput, match=said):
         maxent.check(D1 / "tree.json", D1 / "qi.csv", policy)
+
+
+def test_limits_on_the_adversary_with_the_table_may_name_it() -> None:
+    named, plain = read_policy({"limits": {"table": {"max_certain": 3}}}), read_policy({"limits": {"max_certain": 3}})
+    assert named.content == plain.content
+    assert named.with_limits({"rows": {"max_certain": 2}}).thresholds["max_certain"] == 3
 
 
 def test_a_policy_that_extends_another_says_what_it_changes_for_an_adversary() -> None:
@@ -255,7 +266,7 @@ def test_python_names_an_adversary_too() -> None:
     assert found.verdict(max_certain=5).status == "fail"
     assert found.verdict(adversary="all_but_one", max_certain=10).status == "fail"
     assert found.summary["ladder"][0]["status"] == "pass"
-    without = r"adversary: expected .* limit .*\(max_certain=0\), found rows without any limit"
+    without = r"adversary: expected .* limit on it, such as max_certain=0, found rows without any"
     refused(without, found.verdict, "rows")
     refused(without, found.verdict, "rows", max_member=0.5)
     refused(without, maxent.review, D1 / "tree.json", truth, qi=QI, target="Salary", adversary="rows")
