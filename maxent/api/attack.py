@@ -176,7 +176,7 @@ def audit_case(
 def _with_statements(found: Audit, program: Program, told: ToldApart, noticed: Noticed) -> Audit:
     """The attacks with what statements tell of the people of the table."""
     from maxent.constraints.program.program import unread_in
-    from maxent.solvers.certainty.stated import cells_summary, stated_cells
+    from maxent.solvers.certainty.stated import cells_summary, printed_number, stated_cells
 
     assert found.links is not None
     cells, complete = stated_cells(program)
@@ -190,16 +190,17 @@ def _with_statements(found: Audit, program: Program, told: ToldApart, noticed: N
         for each in said.statements
         if isinstance(each.content, CountsInCells)
     )
-    listed = {
-        (program.regions[row.region].tobytes(), *np.flatnonzero(row.coef[0]).tolist())
-        for row in program.linear
-        if str(row.origin).startswith(sources)
+    numbers = ((row, printed_number(program, row)) for row in program.linear if str(row.origin).startswith(sources))
+    hidden = {
+        (program.regions[row.region].tobytes(), number[0])
+        for row, number in numbers
+        if number is not None and number[1] != number[2]
     }
     summary = {
         **cells_summary(program, cells, complete),
         "group": group,
         "group_source": source,
-        "recovered": [c.source for c in cells if c.exact and not c.stated and (c.cells.tobytes(), c.klass) in listed],
+        "recovered": [c.source for c in cells if c.exact and (c.cells.tobytes(), c.klass) in hidden],
         "told_apart": smallest_told_apart(program, told, found.links),
     }
     wrong = (*found.contradictions, *map(str, program.contradictions))

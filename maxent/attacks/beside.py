@@ -13,12 +13,13 @@ from maxent.constraints.kinds.statements import KIND
 from maxent.models.statements.rules import RuleListStatement, RuleStatement
 from maxent.models.statements.statement import StatementPeople
 from maxent.models.statements.tables import CrossTable
+from maxent.solvers.certainty.cases import cases_of
 
 if TYPE_CHECKING:
     from maxent.attacks.linking import Links
     from maxent.constraints.program.program import Linear, Program
     from maxent.models.arrays import BoolArray, IntArray
-    from maxent.models.statements.read import Statement
+    from maxent.models.statements.read import MeasuredStatement, Statement
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,6 +74,7 @@ def stated_groups(program: Program) -> Iterator[StatedGroup]:
             yield StatedGroup(str(said.origin), _people(program, said))
         else:
             weighing.append(str(said.origin))
+    weighing.extend(each.source for each in _by_cases(program))
     for document in program.release.statements:
         people = StatementPeople(program.table, document.target.classes, document.name)
         for each in document.statements:
@@ -102,6 +104,12 @@ def _telling(program: Program) -> Iterator[Linear]:
             yield said
 
 
+def _by_cases(program: Program) -> Iterator[MeasuredStatement]:
+    """The statements that weigh people by cases: of these single linear rows may say nothing."""
+    cases = cases_of(program)
+    yield from () if cases is None else cases.statements
+
+
 def _people(program: Program, said: Linear) -> BoolArray:
     """The quasi-identifiers that a row is about, shape (n_qi,)."""
     found = np.zeros(len(program.table), bool)
@@ -124,6 +132,11 @@ def told_apart(program: Program) -> ToldApart:
             every[owner] = codes.ravel() + 1
             alike.add(every, n + 1)
             sources.append(str(said.origin))
+    for statement in _by_cases(program):
+        for row in statement.rows([(one.low, one.high) for one in statement.sums]):
+            _, codes = np.unique(row.weights, axis=0, return_inverse=True)
+            alike.add(codes.ravel(), n + 1)
+        sources.append(statement.source)
     alike.add(groups.numbered, n)
     return ToldApart(np.where(somewhere, groups.numbered, -1), alike.numbered, next(iter(sources), ""))
 

@@ -132,6 +132,17 @@ def test_a_sum_that_weighs_people_differently_is_not_passed(tmp_path: Path) -> N
     assert all("Table 2" in each.said for each in found.values())
 
 
+def test_who_is_weighed_by_cases_alone_is_told_apart(tmp_path: Path) -> None:
+    """No linear row of a deviation that may be 0, without a mean, says anything."""
+    frame = people()
+    where = {"sex": "f", "age": "young"}
+    said = {"kind": "sd", "of": "years", "class": "yes", "ddof": 0, "equals": 0, "where": where, "source": "Table 2"}
+    release = [tree(tmp_path, frame, "age"), paper(tmp_path, said)]
+    found = judged(release, frame, {"min_k": 11})["min_k"]
+    assert found.status == "cannot_tell", found.said
+    assert "Table 2 weighs people differently: 10 of them are alike" in found.said
+
+
 def test_a_suppressed_cell_says_nothing_unless_it_follows(tmp_path: Path) -> None:
     """A hidden cell of one of two old men: nobody is told apart by it alone; a margin gives it back."""
     frame = people(2)
@@ -144,6 +155,16 @@ def test_a_suppressed_cell_says_nothing_unless_it_follows(tmp_path: Path) -> Non
     found = judged(paper(tmp_path, {**hidden, "cells": [*cells, margin]}), frame, limits)
     assert [found[key].status for key in limits] == ["fail", "fail"]
     assert "Table 1, cell age old, sex m" in found["max_recovered"].said
+
+
+@pytest.mark.parametrize("how", [{"suppressed_below": 5}, {"base": 5, "rounding": "down"}])
+def test_a_number_that_one_table_hides_and_another_prints_is_given_back(how: Fact, tmp_path: Path) -> None:
+    frame = people(2)
+    shown = {"kind": "table", "source": "Table 2", **table(frame, "age", "sex")}
+    cells = [{"at": ["old", "m"], "class": "yes", "count": 0 if "base" in how else None}]
+    hiding = {"kind": "table", "source": "Table 1", "by": ["age", "sex"], "cells": cells, **how}
+    for said, status in (((hiding,), "pass"), ((hiding, shown), "fail"), ((shown, hiding), "fail")):
+        assert judged(paper(tmp_path, *said), frame, {"max_recovered": 0})["max_recovered"].status == status
 
 
 def test_risks_of_wp216_divide_members_by_statements(tmp_path: Path) -> None:

@@ -462,8 +462,8 @@ CHECKS = (
     PolicyCheck(
         "MX108", "max_recovered", "leaves that other numbers give back", LEAVES, _max_recovered,
         "Leaves, removed or published, of which inner nodes or other trees tell more than the leaf itself states, and "
-        "numbers of statements that were suppressed or rounded and follow. It cannot be told of leaves that hide "
-        "numbers beside statements.",
+        "numbers of statements that were suppressed or rounded and follow, or are printed elsewhere. It cannot be "
+        "told of leaves that hide numbers beside statements.",
         "A number that was suppressed protects nobody where it follows from the others.",
         "UK LLC, Statistical Disclosure Control (30 January 2026): masked counts must not be derivable; secondary "
         f"suppression of {HANDBOOK}.",
