@@ -172,6 +172,7 @@ SOUND = {
     "blanks": b" \n\t\r" + text('\n{ "id"\t: "L" }\n') + b"\n ",
     "keys in another order": text('{"counts": {}, "n": 0, "id": "L"}'),
     "escapes": text('{"\\u0069d": "L\\n\\ud83d\\ude00", "l\\u0061bel": "\\u0061"}'),
+    "quotes before colons": text('{"id": "L\\\\\\":\\\\", "label": "b:c"}'),
     "other characters": text('{"id": "Größe 😀 \\u0000"}'),
     "integers for floats": text(split(TWO.replace("1,", "-0,").replace('gt": 1', 'gt": 0.0'), *LEAVES)),
     "a minus zero": text(split(TWO.replace("1,", "-0.0,").replace('gt": 1', 'gt": 0'), *LEAVES)),
@@ -273,6 +274,7 @@ UNSOUND = {
     "trees twice": text('{"id": "L"}', head='"trees": [], '),
     "a key of the head twice": text('{"id": "L"}', head='"release": {"sampling_rate": 1, "sampling_rate": 1}, '),
     "a key twice behind an escaped colon": text('{"id": "\\u003a", "n": 1, "n": 1}'),
+    "a key twice behind a quote and a colon": text('{"id": "\\":", "n": 1, "n": 1}'),
     "a key twice, once escaped": text('{"id": "L", "\\u0069d": "L"}'),
     **{
         f"{key} {value}": text(f'{{"id": "L", "{key}": {value}}}')

@@ -31,18 +31,12 @@ class Doubtful(LookupError):
 
 @dataclass(frozen=True, slots=True)
 class Codes:
-    """Numbers of names: ``colons_of_*`` are the colons in each, with a 0 at the end for `NOTHING`.
-
-    The attribute of nodes whose own could not be read comes last, `None`.
-    """
+    """Numbers of names. The attribute of nodes whose own could not be read comes last, `None`."""
 
     content: Content
     attributes: Mapping[str | None, int]
     classes: Mapping[str, int]
     values: tuple[Mapping[str, int] | None, ...]
-    colons_of_attributes: IntArray
-    colons_of_classes: IntArray
-    colons_of_values: tuple[IntArray, ...]
     no_records: dict[str, int]  # 0 for each class
     noisy: bool
 
@@ -53,9 +47,6 @@ class Codes:
         def numbered(names: Iterable[str]) -> dict[str, int]:
             return {name: i for i, name in enumerate(names)}
 
-        def colons(names: Iterable[str]) -> IntArray:
-            return np.array([*(name.count(":") for name in names), 0], np.int64)
-
         titles = [attribute.name for attribute in content.attributes]
         domains = [attribute.values for attribute in content.attributes]
         attributes: dict[str | None, int] = {title: i for i, title in enumerate((*titles, None))}
@@ -64,30 +55,22 @@ class Codes:
             attributes | {"": NOTHING},
             numbered(content.target.classes) | {"": NOTHING},
             (*(None if domain is None else numbered(domain) for domain in domains), None),
-            colons(titles),
-            colons(content.target.classes),
-            (*(colons(domain or ()) for domain in domains), np.zeros(1, np.int64)),
             dict.fromkeys(content.target.classes, 0),
             content.noise is not None,
         )
-
-    def colons_of(self, named: Iterable[Iterable[str]]) -> int:
-        """The colons in classes that are named; LookupError for one that there is not."""
-        return int(self.colons_of_classes[[self.classes[label] for each in named for label in each]].sum())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
     """Some nodes as columns, with what their branches call their children in place of links; ``tree_ends`` among them.
 
-    ``keys``, ``colons``: how many keys they have in a document, and colons in their texts but for their ids.
+    ``keys``: how many keys they have in a document.
     """
 
     nodes: Columns
     children: list[str | None]
     tree_ends: IntArray
     keys: int
-    colons: int
 
 
 def _codes(names: Iterable[str | None], codes: Mapping[Any, int], size: int) -> IntArray:
@@ -150,19 +133,15 @@ def batch_of(nodes: Sequence[Any], tree_ends: list[int], codes: Codes) -> Batch:
     missing = _wholes([branch.missing for branch in branches], len(branches))
     lists = [branch.values for branch in branches]
     n_values = _lengths(lists)
-    taken, value_ends, colons = _values(lists, n_values, np.repeat(attribute, n_branches), codes)
-    if (count_class == NOTHING).any() or any("" in each for each in named):
+    taken, value_ends = _values(lists, n_values, np.repeat(attribute, n_branches), codes)
+    if (count_class == NOTHING).any() or not all(each.keys() <= codes.no_records.keys() for each in named):
         raise Doubtful
     keys = [size, 2 * int((attribute != NOTHING).sum()), stated, len(branches), sum(map(bool, labels))]
     numbers = (rate, value, le, gt, *(rare[key] for key in _SELDOM if rare.get(key) is not None))
     keys += [int((each == each).sum()) for each in numbers]
     keys += [int((each != NOTHING).sum()) for each in (n, distinct, missing)]
     keys += [int(counted.sum()), int((n_values > 0).sum()), len(named), sum(map(len, named))]
-    parts = [part for part in rare.get("parts", ()) if part is not None]
-    keys.append(len(parts))
-    colons += int(codes.colons_of_attributes[attribute].sum() + codes.colons_of_classes[label].sum())
-    colons += int(codes.colons_of_classes[count_class].sum()) + codes.colons_of(named)
-    colons += sum(part.count(":") for part in parts)
+    keys.append(sum(part is not None for part in rare.get("parts", ())))
     some = count > 0
     n_counts = np.bincount(np.repeat(np.arange(size), n_counts)[some], minlength=size)
     shares = rare.pop("shares", ())
@@ -185,7 +164,7 @@ def batch_of(nodes: Sequence[Any], tree_ends: list[int], codes: Codes) -> Batch:
         said,
         **rare,
     )
-    return Batch(columns, children, np.array(tree_ends, np.int64), sum(keys), colons)
+    return Batch(columns, children, np.array(tree_ends, np.int64), sum(keys))
 
 
 _SELDOM = ("hessian", "mean", "variance")
@@ -224,22 +203,21 @@ def _scores(values: Sequence[object], codes: Codes) -> FloatArray:
 
 def _values(
     lists: Sequence[Sequence[str]], n_values: IntArray, tested: IntArray, codes: Codes
-) -> tuple[IntArray, IntArray, int]:
-    """The numbers of the values of branches that test these attributes, where those of each end, and their colons."""
-    order, colons = np.argsort(tested, kind="stable"), 0  # the branches attribute by attribute
+) -> tuple[IntArray, IntArray]:
+    """The numbers of the values of branches that test these attributes, and where those of each end."""
+    order = np.argsort(tested, kind="stable")  # the branches attribute by attribute
     ends, last = run_ends(n_values), run_ends(n_values[order])
     found = np.zeros(ends[-1], np.int64)
     if not len(found):
-        return found, ends, 0
+        return found, ends
     places = ranges(ends[order], ends[order + 1])
     attributes, first = np.unique(tested[order], return_index=True)
     for j, (begin, end) in zip(attributes.tolist(), pairwise([*first.tolist(), len(order)]), strict=True):
         domain, own = codes.values[j], slice(last[begin], last[end])
         if domain is not None:
             named = chain.from_iterable([lists[b] for b in order[begin:end].tolist()])
-            found[places[own]] = here = _codes(named, domain, int(own.stop - own.start))
-            colons += int(codes.colons_of_values[j][here].sum())
-    return found, ends, colons
+            found[places[own]] = _codes(named, domain, int(own.stop - own.start))
+    return found, ends
 
 
 def joined(batches: Sequence[Batch]) -> Batch:
@@ -254,7 +232,6 @@ def joined(batches: Sequence[Batch]) -> Batch:
         list(chain.from_iterable(batch.children for batch in batches)),
         np.concatenate(ends),
         sum(batch.keys for batch in batches),
-        sum(batch.colons for batch in batches),
     )
 
 
