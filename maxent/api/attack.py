@@ -192,7 +192,7 @@ def _with_statements(found: Audit, program: Program, told: ToldApart, noticed: N
     )
     numbers = ((row, printed_number(program, row)) for row in program.linear if str(row.origin).startswith(sources))
     hidden = {
-        (program.regions[row.region].tobytes(), number[0])
+        (program.regions[row.region].tobytes(), number[0]): str(row.origin)
         for row, number in numbers
         if number is not None and number[1] != number[2]
     }
@@ -200,7 +200,7 @@ def _with_statements(found: Audit, program: Program, told: ToldApart, noticed: N
         **cells_summary(program, cells, complete),
         "group": group,
         "group_source": source,
-        "recovered": [c.source for c in cells if c.exact and (c.cells.tobytes(), c.klass) in hidden],
+        "recovered": [hidden[key] for c in cells if c.exact and (key := (c.cells.tobytes(), c.klass)) in hidden],
         "told_apart": smallest_told_apart(program, told, found.links),
     }
     wrong = (*found.contradictions, *map(str, program.contradictions))

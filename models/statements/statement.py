@@ -376,6 +376,8 @@ class Keys:
         except (ValueError, OverflowError, ZeroDivisionError, TypeError):
             self.refuse(key, "a number as it was printed")
         seen = decimals(shown)
+        if given is not None and (given < 0 or not isinstance(found, str)):  # 120 in tens, 45.0 in ones
+            seen = min(seen, given) if (value * Fraction(10) ** given).denominator == 1 else seen
         if given is not None and seen > given:
             self.refuse(digits, f"the digits that {key} has after its point, at least {seen}", str(given))
         if given is not None and seen < given and isinstance(found, str):

@@ -599,6 +599,9 @@ def test_what_is_wrong_is_named_with_its_place(said: Fact, words: str) -> None:
     [
         ({"equals": "8.8"}, 0.05),
         ({"equals": 9}, 0.5),
+        ({"equals": 9.0, "digits": 0}, 0.5),
+        ({"equals": 10, "digits": -1}, 5.0),
+        ({"equals": "10", "digits": -1}, 5.0),
         ({"equals": 8.9, "digits": 2}, 0.005),
         ({"equals": "8.83", "within": 0}, 0.0),
         ({"equals": "9", "within": 0.28}, 0.28),
