@@ -21,6 +21,7 @@ from maxent.constraints.kinds.registry import kinds_of
 from maxent.disclosure import ladder as ladders
 from maxent.disclosure import limits
 from maxent.disclosure.measures import TOLERANCE
+from maxent.models.errors import printable
 from maxent.models.files.output import write_text
 from maxent.models.nodes import parts_in_words
 from maxent.results.html_report import summaries
@@ -472,17 +473,17 @@ def render(view: ReportView) -> str:
     )
 
 
-def rendered(template: str, *, trees: str = "", **content: Any) -> str:
-    """A page of a template, with the style, the script and the policy that all pages have."""
+def rendered(
+    template: str, *, style: str = "report.css", script: str = "report.js", trees: str = "", **content: Any
+) -> str:
+    """A page of a template, with a style, a script unless it is empty, and the policy that allows these alone."""
     from markupsafe import Markup
 
-    style, script = _asset("report.css"), _asset("report.js")
-    policy = (
-        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
-    )
-    own = {"style": Markup(style), "script": Markup(script), "trees": Markup(trees), "policy": policy}
-    return _environment().get_template(template).render(**own, **content)
+    own = {"script": _asset(script) if script else "", "style": _asset(style)}
+    hashed = "".join(f"{name}-src '{_hash(text)}'; " for name, text in own.items() if text)
+    policy = f"default-src 'none'; {hashed}img-src data:; base-uri 'none'; form-action 'none'"
+    marked = {name: Markup(text) for name, text in {**own, "trees": trees}.items()}
+    return _environment().get_template(template).render(policy=policy, **marked, **content)
 
 
 @cache
@@ -501,6 +502,7 @@ def _environment() -> Environment:
         "percent": html_report_view.percent,
         "distance": html_report_view.distance,
         "people": html_report_view.people,
+        "printable": printable,
         "shown": html_report_view.shown,
     }
     environment.filters["capital"] = lambda text: text[:1].upper() + text[1:]
