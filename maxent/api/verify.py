@@ -123,7 +123,11 @@ def verify(
         finished = _finished(found, now) if stopped else found
         if "stopped" in found["verdict"] or found["verdict"]["status"] != finished["verdict"]["status"]:
             trouble = f"the record is of a run that {stopped}: only what that had finished is compared"
-        for place, told in _differences(finished, now, early).items():
+        late = "" if stopped or early else _unfinished(now)
+        ended = _finished(now, found) if late else now
+        if now["verdict"]["status"] != ended["verdict"]["status"]:
+            trouble = f"the computation {late}: what it leaves open is not compared"
+        for place, told in _differences(finished, ended, early).items():
             if SENTENCES.match(place) and found["versions"]["maxent"] != now["versions"]["maxent"]:
                 unverified.append(place)
             else:

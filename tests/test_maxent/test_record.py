@@ -10,11 +10,15 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from sklearn.tree import DecisionTreeClassifier
+from skops.io import dump
 from support.calls import printed_by
 from support.paths import D1, copy_d1
 
 import maxent
 from maxent.__main__ import main
+from maxent.api import estimate as estimating
+from maxent.api import proving
 from maxent.api import verify as verifying
 from maxent.api.check import check_release
 from maxent.disclosure.ladder import ADVERSARIES
@@ -285,6 +289,28 @@ def test_what_was_not_computed_to_the_end_says_nothing_of_a_record(
     found = maxent.verify(copied / "record.json")
     assert (found.status, found.exit_status, found.differences) == ("cannot_tell", 1, ())
     assert found.trouble.startswith("it was not computed to the end: ")
+
+
+def test_proofs_that_had_no_time_say_nothing_of_a_record_whose_proofs_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    people = pd.DataFrame({"a": [0, 1, 2, 3] * 4, "b": range(16), "Y": list("nnyynnynnnyynyny")})
+    people.to_csv(tmp_path / "people.csv", index=False)
+    dump(DecisionTreeClassifier(max_depth=1, random_state=0).fit(people[["a"]], people["Y"]), tmp_path / "model.skops")
+    path, given = tmp_path / "record.json", (tmp_path / "model.skops", tmp_path / "people.csv")
+    found = maxent.review(*given, target="Y", qi=["a", "b"], max_certain=0)
+    record = found.record(path)
+    assert record["verdict"]["status"] == "pass"
+    assert maxent.verify(path).status == "pass"
+    monkeypatch.setattr(proving, "TRYING", 0.0)
+    monkeypatch.setattr(estimating, "proving_seconds", lambda left: 0.0)
+    verified = maxent.verify(path)
+    assert (verified.status, verified.exit_status, verified.differences) == ("cannot_tell", 4, ())
+    assert verified.trouble == "the computation had no time to end its proofs: what it leaves open is not compared"
+    record["dossier"]["published"]["leaves"] = 4  # what has ended is compared
+    record["checks"][0]["limit"] = 1
+    path.write_text(json.dumps(record), encoding="utf-8")
+    assert [each.partition(":")[0] for each in maxent.verify(path).differences] == ["MX202", "dossier.published.leaves"]
 
 
 @pytest.mark.parametrize(("most", "then"), [(7, "cannot_tell"), (0, "fail")])
