@@ -488,7 +488,8 @@ def _squares(fit: Regression, design: FloatArray, people: FloatArray, cases: Flo
     """
     assert fit.residual is not None
     printed, half = fit.residual
-    freedom = float(people.sum()) - float(np.linalg.matrix_rank(design))
+    fitted = cases > 0  # R leaves people of weight 0 out of its degrees of freedom
+    freedom = float(people[fitted].sum()) - float(np.linalg.matrix_rank(design[fitted]))
     box = fit.half[:, 0] * (1 + 1e-12)
     form = np.abs((design * cases[:, None]).T @ design)
     beyond = float(box @ form @ box)

@@ -95,6 +95,14 @@ def test_the_truth_is_inside(seed: int) -> None:
         assert not off(sums_of(said, design, np.ones(n), weight), y).any()
 
 
+def test_degrees_of_freedom_are_of_people_who_weigh_something() -> None:
+    """R: `lm(y ~ 1, weights = c(0, 1, 1, 1))` of 3, 0, 1, 2 has a residual standard error of 1, on 2 degrees."""
+    fit = regression("linear", np.ones((1, 1)), np.arange(4.0)[:, None], Stopping(deviance=0.0))
+    said = replace(printed(fit, 3), residual=(1.0, 0.0005))
+    found = sums_of(said, np.ones((4, 1)), np.ones(4), np.array([0.0, 1.0, 1.0, 1.0]))
+    assert not off(found, np.array([3, 0, 1, 2])).any()
+
+
 def _rank(design: FloatArray) -> int:
     return int(np.linalg.matrix_rank(design))
 
