@@ -211,6 +211,10 @@ def _place(program: Program, origin: Origin) -> str:
     return f"{name}, {replace(origin, tree=number)}"
 
 
+class Interrupted(KeyboardInterrupt):
+    """Work that was given up before there was any answer, as a clock heard of Ctrl-C."""
+
+
 def compile_in_time(case: Case, known: Knowledge, clock: Clock) -> Program:
     """The program of a case, without the comparisons of splits that there is no time for.
 
@@ -230,7 +234,7 @@ def compile_in_time(case: Case, known: Knowledge, clock: Clock) -> Program:
         if program is not None:
             return program
     if clock.stop() is Stop.INTERRUPTED:
-        raise KeyboardInterrupt
+        raise Interrupted
     raise NoAnswerInTime(clock.limit or 0.0, watch.far)
 
 
@@ -246,7 +250,7 @@ def solve_in_time(
         return solve_program(program, solver, settings, progress, meanwhile)
     except OutOfTime as error:
         if error.why is Stop.INTERRUPTED:
-            raise KeyboardInterrupt from None
+            raise Interrupted from None
         statements = len(program.linear) + len(program.internal)
         far = f"{statements:,} statements about {len(program.cells):,} cells were compiled, and too many to evaluate"
         raise NoAnswerInTime(settings.clock.limit or 0.0, far) from None

@@ -26,6 +26,7 @@ from maxent.results.solved import Once
 from maxent.solvers.backend import Backend, Options
 from maxent.solvers.backends.registry import load_backend
 from maxent.solvers.control import Clock, OutOfTime, in_time
+from maxent.solvers.solution import Stop
 from maxent.solvers.solve.driver import Outcome, Point, silent, solve_program
 from maxent.solvers.solve.symmetrised import averaged
 
@@ -242,7 +243,8 @@ def estimate_case(
                 disclosure = disclosure.of_groups(of_each)
             worst = _worst_case(case, program, how, settings) if program.unread else None
             ordered, judged = _without_draws(program), known.of_verdict(case)
-            seconds = proving_seconds(clock.left())
+            interrupted = clock.stop() is Stop.INTERRUPTED
+            seconds = 0.0 if interrupted else proving_seconds(clock.left())
             result = Estimate(
                 program=program,
                 worst=worst,
@@ -264,6 +266,7 @@ def estimate_case(
                 no_marginal=known.no_marginal,
                 rows_unknown=known.rows_unknown or "",
                 informed=_informed(case, judged, known, how),
+                interrupted=interrupted,
                 **found,
             )
     if not result.reliable:

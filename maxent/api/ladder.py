@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxent.api.case import Case, Tables
-from maxent.api.compile import Knowledge, compile_case
+from maxent.api.compile import Interrupted, Knowledge, compile_case
 from maxent.api.estimate import Solving, estimate_case
 from maxent.constraints.compiler import has_likelihood
 from maxent.constraints.program.residuals import Evaluator
@@ -90,14 +90,16 @@ class Climb:
     def _figures(self, adversary: str, named: bool) -> Figures:
         if adversary == "population":
             return self._population()
-        if adversary == "rows":
-            return self._rows(named)
-        if not self.case.placed:
+        if adversary != "rows" and not self.case.placed:
             return Figures(missing=NOT_PLACED)
         try:
+            if adversary == "rows":
+                return self._rows(named)
             return self._predictions() if adversary == "predictions" else self._all_but_one()
         except NoAnswerInTime as error:
             return Figures(missing=str(error))
+        except Interrupted:
+            return Figures(missing="interrupted")
 
     def _population(self) -> Figures:
         """Who has a register in which the people of the table are somewhere."""

@@ -52,7 +52,7 @@ from maxent.policy.record import AskedRecord, ReviewCall, hashed
 from maxent.results.audit import Audit
 from maxent.results.html_report.view import InputFile, shown
 from maxent.results.reliability import not_reliable, unwarned, warn_unreliable
-from maxent.results.review import INTERRUPTED, NOT_ENDED, WITHOUT_PRIVATE, Asked, Review, SeveralReviews
+from maxent.results.review import CUT, INTERRUPTED, NOT_ENDED, WITHOUT_PRIVATE, Asked, Review, SeveralReviews
 from maxent.results.solved import exposed_people
 from maxent.results.text.estimate import target_line
 from maxent.solvers.control import LAST, Clock, OutOfTime, Watch, in_time
@@ -265,7 +265,8 @@ def review_subject(
         if (many or weak) and not found.first:
             found = found.so_far()
             first(found)
-        if answer.outcome.status == "interrupted":
+        if answer.interrupted:
+            why = CUT
             break
     if estimate is None or weaker:
         warn_unreliable(why or WITHOUT_PRIVATE)
@@ -274,11 +275,15 @@ def review_subject(
     ended = None if limit is None else max(limit - (time.monotonic() - begin), limit * LEAST)
     drawing = None if estimate is None or weaker or rows else estimate.drawing
     found = replace(found, estimate=estimate, unsolved=why, weaker=weaker)
-    own = drawing or Drawing(case, proving_seconds(ended), None, bool(known.rows_unknown))
+    interrupted = why in (INTERRUPTED, CUT)
+    seconds = 0.0 if interrupted else proving_seconds(ended)
+    own = drawing or Drawing(case, seconds, None, bool(known.rows_unknown))
     found = replace(found, drawing=own)
     register: PopulationFigures | str = NO_REGISTER
     if case.register is not None and (case.release.target.of or case.release.target.numbers is not None):
         register = "a register goes with one column of classes"
+    elif case.register is not None and interrupted:
+        register = f"register: {why}"
     elif case.register is not None:
         try:
             register = population_figures(case, known, replace(solving, time_limit=ended))

@@ -106,7 +106,7 @@ def _run(
 
     with progress() as told, hearing(tell_ahead):
         result = estimate(trees, tables, **options, progress=told, interruptible=True)
-    with finishing(result.outcome.status) as clock:
+    with finishing("interrupted" if result.interrupted else result.outcome.status) as clock:
         tell_noticed(result.noticed)
         verdict = Verdict(limits, ())
         if limits.stated or asked.report is not None:

@@ -103,7 +103,7 @@ def _run(
     from maxent.api.review import review
     from maxent.commands.convert import read_parameters
     from maxent.results import review as results
-    from maxent.results.review import SeveralReviews, print_review, print_several
+    from maxent.results.review import CUT, SeveralReviews, print_review, print_several
     from maxent.solvers.control import hearing
 
     shown = {
@@ -130,9 +130,13 @@ def _run(
     reviews = found.reviews if isinstance(found, SeveralReviews) else {"": found}
     read = next(iter(reviews.values())).asked.inputs
     call = results.Asked(["review", *models, data], {**shown, **limits.as_dict()}, read)
-    reviews = {name: replace(each, asked=call) for name, each in reviews.items()}
-    found = replace(found, reviews=reviews) if isinstance(found, SeveralReviews) else reviews[""]
-    with finishing("interrupted" if any(each.interrupted for each in reviews.values()) else ""):
+
+    def put(**changed: Any) -> SeveralReviews | Review:
+        each = {name: replace(review, **changed) for name, review in reviews.items()}
+        return replace(found, reviews=each) if isinstance(found, SeveralReviews) else each[""]
+
+    found = put(asked=call)
+    with finishing("interrupted" if any(each.interrupted for each in reviews.values()) else "") as clock:
         tell_noticed(found.noticed)
         verdict = found.verdict()
         if asked.report is not None and found.solved:
@@ -141,6 +145,8 @@ def _run(
             found.save(output, csv_literal=csv_literal)
         if found.solved:
             dossiers.write(found, asked.texts, numbers=record is None)
+        if clock.stop() is not None:
+            found = put(asked=call, unsolved=CUT)
         if record is not None:
             written = {"report": asked.report, **dossiers.by_role} if found.solved else {}
             found.record(record, **asked.texts, written=written)

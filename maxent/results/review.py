@@ -84,6 +84,8 @@ WITHOUT_ORDER = "proofs without the order of rows take them in, and no other lim
 NOT_ENDED = "the estimate has not ended yet"
 # Why there is no estimate.
 INTERRUPTED = "interrupted before there was any estimate"
+# The same of a review that has an estimate.
+CUT = "interrupted before all was proved"
 # Keys of a row that more time may change, beside the verdict and the gap.
 REFINED = ("status", "certificate", "certain", "proved_least", "proved_most")
 # Statuses of an estimate that did not end in its time.
@@ -237,14 +239,14 @@ class Review(Exchanged, Summarised):
 
     @property
     def interrupted(self) -> bool:
-        """Whether Ctrl-C ended the estimate."""
+        """Whether Ctrl-C ended the work."""
         return self.stopped == "interrupted"
 
     @property
     def stopped(self) -> str:
-        """What ended the estimate early: ``interrupted`` (Ctrl-C, SIGTERM) or ``time_limit``; empty for nothing."""
+        """What ended the work early: ``interrupted`` (Ctrl-C, SIGTERM) or ``time_limit``; empty for nothing."""
         status = "time_limit" if self.estimate is None else self.estimate.outcome.status
-        if self.unsolved == INTERRUPTED or status == "interrupted":
+        if self.unsolved in (INTERRUPTED, CUT) or status == "interrupted":
             return "interrupted"
         return "time_limit" if self.weaker or status == "time_limit" else ""
 

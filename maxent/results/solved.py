@@ -81,7 +81,8 @@ class Solved(Inference):
     ``certainty`` for what is proved beside a limit on certainty. ``informed`` makes the estimate of somebody who also
     knows the base rate, for verdicts; None where it would be the same. With ``no_marginal`` verdicts are about who does
     not know it. ``drawing`` is how far somebody comes who computes draws, and ``rows_unknown`` why nobody knows the
-    order of rows. ``parts`` has the people where they are taken in parts.
+    order of rows. ``parts`` has the people where they are taken in parts. ``interrupted`` is whether Ctrl-C came before
+    all of this was there, be it after the solution: nothing more is sought then.
     """
 
     outcome: Outcome
@@ -108,6 +109,7 @@ class Solved(Inference):
     drawing: Drawing | None = field(default=None, repr=False)
     certainty: Certain | None = field(default=None, repr=False)
     parts: Parts | None = None
+    interrupted: bool = False
 
     @property
     def reliable(self) -> bool:

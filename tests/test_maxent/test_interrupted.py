@@ -23,7 +23,7 @@ from support.programs import private, public, whole
 
 import maxent
 from maxent.__main__ import main
-from maxent.api import case, remediation
+from maxent.api import case, ladder, remediation
 from maxent.api import compile as compile_module
 from maxent.api import compile as compiling
 from maxent.api import estimate as engine
@@ -223,13 +223,14 @@ def test_before_solving_there_is_nothing_to_give(monkeypatch, capsys):
     assert printed_by(capsys, ["estimate", *FILES], 130).out == ""
 
 
-def pressed(monkeypatch, module, name, then):
-    """Somebody presses Ctrl-C when a function is called, which then does something else."""
-    own = getattr(module, name)
+def pressed(monkeypatch, module, name, then, times=None):
+    """Somebody presses Ctrl-C when a function is called, the first ``times``, which then does something else."""
+    own, left = getattr(module, name), iter(range(times or sys.maxsize))
 
     def function(*given, **named):
-        os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(0.1)
+        if next(left, None) is not None:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.1)
         return then(own, *given, **named)
 
     monkeypatch.setattr(module, name, function)
@@ -297,12 +298,19 @@ def test_nor_are_bounds(monkeypatch, capsys, tmp_path):
     assert len(pd.read_csv(tmp_path / "found.csv"))
 
 
-def test_nor_is_a_review(monkeypatch, capsys, tmp_path):
-    pressed(monkeypatch, reviews.Review, "save", as_ever)
+@pytest.mark.parametrize(
+    ("module", "name"), [(engine, "_by_target"), (reviews.Review, "save"), (ladder.Climb, "_estimate")]
+)
+def test_nor_is_a_review(module, name, monkeypatch, capsys, tmp_path):
+    pressed(monkeypatch, module, name, as_ever, times=1)
+    if module is ladder.Climb:  # what is compiled next is given up
+        monkeypatch.setattr(compile_module, "in_time", lambda clock, work, late: None if clock.stop() else work())
     call = ["review", FILES[0], str(D1 / "truth.csv"), "--target", "Salary", "--qi", "Education,Country,Gender"]
+    call += ["--adversary", "predictions", "--max-certain", "0", "--record", str(tmp_path / "record.json")]
     assert main([*call, "--json", "-o", str(tmp_path / "found.csv")]) == 0
     assert json.loads(capsys.readouterr().out)["estimate"]["status"] == "optimal"
     assert len(pd.read_csv(tmp_path / "found.csv"))
+    assert json.loads((tmp_path / "record.json").read_text())["verdict"]["stopped"] == "interrupted"
 
 
 def test_a_second_ctrl_c_ends_writing(monkeypatch, capsys, tmp_path):
