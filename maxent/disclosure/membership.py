@@ -161,7 +161,7 @@ class Membership:
             "certain": int(self.counts[surest >= CERTAIN].sum()),
             "surest": float(surest.max()),
             "possible_posterior": float(possible.max()),
-            "possible_certain": int(self.counts[possible >= CERTAIN].sum()),
+            "possible_certain": min(int(self.counts[possible >= CERTAIN].sum()), self.members),
             "possible_right": right,
             "exposed": self.proved.certain,
             "member": self.largest,

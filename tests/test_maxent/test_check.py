@@ -311,6 +311,22 @@ def test_a_number_behind_a_rate_of_few_digits_is_a_multiple_only_if_no_other_fit
     assert ("a rate is that of several numbers" in row.finding.said) == (status == "cannot_tell")
 
 
+def test_choices_of_splits_that_are_not_read_state_no_number(tmp_path: Path) -> None:
+    grown = {"algorithm": "cart", "impurity": "gini", "candidates": "none", "among": ["x"]}
+    nodes = [
+        {"id": "root", "attribute": "x", "branches": [{"le": 1.5, "child": "a"}, {"gt": 1.5, "child": "b"}]},
+        {"id": "a", "counts": {"no": 15, "yes": 5}},
+        {"id": "b", "counts": {"no": 5, "yes": 15}},
+    ]
+    document = release_document("ill", ["no", "yes"], {"x": None}, {"induction": grown, "nodes": nodes})
+    (tmp_path / "tree.json").write_text(json.dumps(document), encoding="utf-8")
+    people = pd.DataFrame({"x": [0, 1, 2, 3] * 10})
+    for multiple, status in ((5, "pass"), (3, "fail")):
+        found = maxent.check(tmp_path / "tree.json", people, rounded_to=multiple)
+        assert [each["what"] for each in found.review.row["unread"]] == ["choices of splits"]
+        assert next(row for row in found.rows if row.check.id == "MX121").status == status
+
+
 @pytest.mark.parametrize(
     ("id_", "limit", "status"),
     [

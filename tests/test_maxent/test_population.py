@@ -583,6 +583,7 @@ def test_no_limit_on_membership_is_passed_over_what_is_not_read() -> None:
 def test_numbers_of_people_that_are_not_stated_let_anybody_be_a_member() -> None:
     found: Any = maxent.estimate(published({"label": "no"}, {"label": "yes"}), population=register(4, 3), people=4)
     assert found.numbers["possible_member"] == 1.0
+    assert found.numbers["possible_certain"] == 4  # of 7 in the register
     assert found.verdict(max_member=0.8).status == "cannot_tell"
     assert found.verdict(max_member=0.5).status == "fail"
 

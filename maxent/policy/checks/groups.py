@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from maxent.attacks.linking import NO_CLASS, CountBounds, background_knowledge, only_class
+from maxent.constraints.program.program import CHOICES
 from maxent.disclosure.limits import CHECK_WORDS, IDS
 from maxent.models.columns import NOTHING
 from maxent.models.nodes import each, parts_of, statements_of
@@ -346,9 +347,12 @@ def _rounded_to(of: Matter, limit: int) -> Finding:
             off += int(((exact | rated) & none).sum())
             open_ += int((rated & ~exact & ~none).sum())
     scored = release.boosting is not None or release.predicts == "score"
-    unclear = bool(of.row.get("unread")) or bool(release.statements) or scored or _states_means(of)
-    why = "as scores, means and statements beside trees give numbers, too" if unclear else _RATED
-    return within(name, off, None if unclear else off + open_, 0, bound="at most", why=why)
+    unclear = ""
+    if release.statements or scored or _states_means(of):
+        unclear = "as scores, means and statements beside trees give numbers, too"
+    elif any(one["what"] != CHOICES for one in of.row.get("unread") or ()):  # no choice states a number
+        unclear = "as more is stated than is read"
+    return within(name, off, None if unclear else off + open_, 0, bound="at most", why=unclear or _RATED)
 
 
 _RATED = "as a rate is that of several numbers, and only some of them are multiples"
