@@ -176,7 +176,7 @@ def audit_case(
 def _with_statements(found: Audit, program: Program, told: ToldApart, noticed: Noticed) -> Audit:
     """The attacks with what statements tell of the people of the table."""
     from maxent.constraints.program.program import unread_in
-    from maxent.solvers.certainty.stated import cells_summary, printed_number, stated_cells
+    from maxent.solvers.certainty.stated import cells_summary, stated_cells
 
     assert found.links is not None
     cells, complete = stated_cells(program)
@@ -190,11 +190,10 @@ def _with_statements(found: Audit, program: Program, told: ToldApart, noticed: N
         for each in said.statements
         if isinstance(each.content, CountsInCells)
     )
-    numbers = ((row, printed_number(program, row)) for row in program.linear if str(row.origin).startswith(sources))
     hidden = {
-        (program.regions[row.region].tobytes(), number[0]): str(row.origin)
-        for row, number in numbers
-        if number is not None and number[1] != number[2]
+        (program.regions[row.region].tobytes(), *np.flatnonzero(row.coef[0]).tolist()): str(row.origin)
+        for row in program.linear
+        if str(row.origin).startswith(sources) and row.lower[0] < row.upper[0] and program.region_size[row.region]
     }
     summary = {
         **cells_summary(program, cells, complete),

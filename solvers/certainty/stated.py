@@ -20,7 +20,7 @@ from maxent.solvers.certainty.settled import Settled
 from maxent.solvers.certainty.sums import SIZE, Misses, is_quick, sum_ends
 
 if TYPE_CHECKING:
-    from maxent.constraints.program.program import Linear, Program
+    from maxent.constraints.program.program import Program
     from maxent.models.arrays import IntArray
     from maxent.models.errors import Origin
     from maxent.solvers.control import Clock
@@ -74,14 +74,18 @@ def listed_cells(program: Program, worlds: list[IntArray]) -> tuple[tuple[Stated
     """
     found: dict[tuple[bytes, int], StatedCell] = {}
     for said in program.linear:
-        if (number := printed_number(program, said)) is None:
+        klass = np.flatnonzero(said.coef[0])
+        if said.kind != "statements" or said.weights is not None or len(klass) != 1:
             continue
-        klass, low, high = number
+        coef = float(said.coef[0, klass[0]])
+        sides = sorted((float(said.lower[0]) / coef, float(said.upper[0]) / coef))
+        people = round(float(program.region_size[said.region]))
+        low, high = max(int(np.ceil(max(sides[0], 0.0) - WHOLE)), 0), int(np.floor(min(sides[1], people) + WHOLE))
         held, source = program.regions[said.region], str(said.origin)
-        key, people = (held.tobytes(), klass), round(float(program.region_size[said.region]))
+        key = held.tobytes(), int(klass[0])
         if (known := found.get(key)) is not None:
             low, high, source = max(low, known.low), min(high, known.high), known.source
-        found[key] = StatedCell(source, held, klass, people, low, high, low == high)
+        found[key] = StatedCell(source, held, key[1], people, low, high, low == high)
     found |= _other_classes(found, program.n_classes - program.release.target.register)
     left = {key: cell for key, cell in found.items() if not cell.exact}
     every = True
@@ -102,17 +106,6 @@ def listed_cells(program: Program, worlds: list[IntArray]) -> tuple[tuple[Stated
         return cells, every and (asked or not left)
     cells, complete = _of_whole_people(program, cells, worlds)
     return cells, every and complete
-
-
-def printed_number(program: Program, said: Linear) -> tuple[int, int, int] | None:
-    """The class that a row of a statement counts people of, and the least and the largest number it leaves, if any."""
-    klass = np.flatnonzero(said.coef[0])
-    if said.kind != "statements" or said.weights is not None or len(klass) != 1:
-        return None
-    sides = sorted(float(side[0]) / float(said.coef[0, klass[0]]) for side in (said.lower, said.upper))
-    people = round(float(program.region_size[said.region]))
-    low, high = max(int(np.ceil(max(sides[0], 0.0) - WHOLE)), 0), int(np.floor(min(sides[1], people) + WHOLE))
-    return int(klass[0]), low, high
 
 
 def _other_classes(found: Mapping[tuple[bytes, int], StatedCell], classes: int) -> dict[tuple[bytes, int], StatedCell]:

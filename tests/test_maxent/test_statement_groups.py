@@ -168,6 +168,14 @@ def test_a_number_that_one_table_hides_and_another_prints_is_given_back(how: Fac
         assert (found.status, "Table 1" in found.said) == (status, status == "fail")
 
 
+def test_a_rounded_number_that_the_table_settles_is_given_back(tmp_path: Path) -> None:
+    """A five by random rounding is nobody but the one man there is."""
+    frame = people(1)
+    cells = [{"at": ["old", "m"], "class": "yes", "count": 5}]
+    said = {"kind": "table", "source": "Table 1", "by": ["age", "sex"], "cells": cells, "base": 5}
+    assert judged(paper(tmp_path, said), frame, {"max_recovered": 0})["max_recovered"].status == "fail"
+
+
 def test_risks_of_wp216_divide_members_by_statements(tmp_path: Path) -> None:
     frame = people(1)
     tables = {"truth": frame, "control": frame}
