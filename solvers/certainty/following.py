@@ -20,7 +20,7 @@ from scipy.sparse.csgraph import connected_components
 
 from maxent.solvers.certainty.bounds import WHOLE
 from maxent.solvers.certainty.cases import cases_of
-from maxent.solvers.certainty.settled import SECONDS, holds, more_is_known, with_sum, worlds_in
+from maxent.solvers.certainty.settled import holds, more_is_known, with_sum, worlds_in
 from maxent.solvers.certainty.sums import SIZE, sparse_rows, sum_ends
 from maxent.solvers.control import Clock
 
@@ -34,6 +34,9 @@ ATOMS, LISTED = 500, 20
 WORLDS = 3
 # Changes of a world that are looked at together, and all; how many times in a row they may be of no use; error of sums.
 BATCH, MOST, USELESS, SUMMED = 500, 20_000, 4, 1e-12
+# Work for all unions, as `_KnownWorlds.spend` counts it: some seconds for 250 atoms. It ends at the same union on any
+# machine, unless that is so slow that the time ends first. Work that a question is beside its size.
+WORK, QUESTION, SECONDS = 5_000_000, 4_000, 60.0
 # What a group is from where it is not the difference of two that are known.
 TOGETHER = "everything together"
 
@@ -238,7 +241,7 @@ class _KnownWorlds:
     """The worlds that are known, each the number of people of each atom and class, shape (n_atoms, n_classes)."""
 
     def __init__(self, program: Program, atom: IntArray, rows: AtomRows | None, worlds: Sequence[IntArray]) -> None:
-        self.program, self.atom, self.clock, self._rows = program, atom, Clock(SECONDS), rows
+        self.program, self.atom, self.clock, self.work, self._rows = program, atom, Clock(SECONDS), WORK, rows
         n_atoms = int(atom.max()) + 1
         of, first = np.unique(program.cells.owner, return_index=True)
         self.size = np.bincount(atom[first] + 1, program.table.counts[of], n_atoms + 1)[1:].astype(np.int64)
@@ -258,6 +261,7 @@ class _KnownWorlds:
             return None
         release, found = replace(self.program.release, statements=()), copy(self)
         found.program, found.clock = replace(self.program, linear=linear, release=release), Clock(SECONDS)
+        found.work = WORK
         found.worlds = self.worlds.copy()
         return found
 
@@ -280,9 +284,12 @@ class _KnownWorlds:
         """Changes of the people of a class that are possible."""
         return Changes(len(self.size)) if self._rows is None else self._rows.moves(self.worlds[:WORLDS], klass)
 
-    def in_time(self) -> None:
-        if self.clock.stop() is not None:
+    def spend(self, size: int) -> int:
+        """Count a question of so many numbers; how many more of it there is work for."""
+        self.work -= QUESTION + size
+        if self.work < 0 or self.clock.stop() is not None:
             raise _TooLong
+        return self.work // (QUESTION + size)
 
     def _differs(self, union: BoolArray, klass: int) -> bool:
         """Whether two known worlds differ in the number of a class in a union."""
@@ -301,7 +308,7 @@ class _KnownWorlds:
             return True
         for least, most in ((0, number - 1), (number + 1, people)):
             if least <= most and not self._differs(union, klass):
-                self.in_time()
+                self.spend(aim.size)
                 none = self._ask(with_sum(self.program, (cells, klass), least, most))
                 if not none and not self._differs(union, klass):
                     raise _TooLong
@@ -420,7 +427,6 @@ class _Unions:
 
     def _cheapest(self, cost: IntArray, moves: IntArray, part: IntArray) -> BoolArray:
         """The union of some atoms that costs least; without atoms if there is none."""
-        self._search.in_time()
         union = np.zeros(self._n, bool)
         inside = moves[:, part]
         inside = inside[inside.any(axis=1)]
@@ -434,9 +440,12 @@ class _Unions:
             *([LinearConstraint(inside, 0, 0)] if len(inside) else []),
             *([LinearConstraint(cuts, -np.inf, cuts.sum(axis=1) - 1)] if len(cuts) else []),
         ]
-        left = self._search.clock.left() or 0.0
-        options = {"mip_rel_gap": 0.0, "time_limit": max(left, 0.1)}
+        size = len(part) * (1 + len(inside) + len(cuts))
+        more, left = self._search.spend(size), self._search.clock.left() or 0.0
+        options = {"mip_rel_gap": 0.0, "time_limit": max(left, 0.1), "node_limit": 1 + more}
         found = milp(cost[part], integrality=np.ones(len(part)), bounds=Bounds(0, 1), constraints=rows, options=options)
+        for _ in range(int(found.mip_node_count or 0)):
+            self._search.spend(size)
         if found.status == 2:
             return union
         if found.status != 0:

@@ -22,7 +22,7 @@ from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.read import parse_release
 from maxent.models.statements.read import parse_statements
 from maxent.results.text.audit import audit_lines
-from maxent.solvers.certainty import stated, sums
+from maxent.solvers.certainty import following, stated, sums
 from maxent.solvers.certainty.cases import SumCases, impossible
 from maxent.solvers.certainty.following import LISTED
 from maxent.solvers.certainty.integer import fewest
@@ -1019,7 +1019,7 @@ def test_checks_know_cells_that_only_whole_people_settle(
 
 
 def test_what_was_not_settled_for_whole_people_is_not_passed(monkeypatch: pytest.MonkeyPatch) -> None:
-    from maxent.solvers.certainty import following, settled
+    from maxent.solvers.certainty import settled
 
     monkeypatch.setattr(settled, "SECONDS", 0.0)
     monkeypatch.setattr(following, "SECONDS", 0.0)
@@ -1029,6 +1029,15 @@ def test_what_was_not_settled_for_whole_people_is_not_passed(monkeypatch: pytest
         rows = maxent.check(release, qi, {"limits": limit}).rows
         assert [row.status for row in rows if row.check.key in limit] == ["cannot_tell"]
     assert not maxent.audit(release, qi)["statements"]["complete"]
+
+
+@pytest.mark.parametrize(("work", "complete"), [(following.WORK, True), (0, False)])
+def test_the_search_for_groups_ends_by_its_work(work: int, complete: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same on a machine that is busy: time is only for one that does not come to an end."""
+    monkeypatch.setattr(following, "WORK", work)
+    monkeypatch.setattr(following, "SECONDS", 1e6)
+    frame, said = tables(np.random.default_rng([0, 3]))
+    assert told_of(frame, *said)["complete"] == complete
 
 
 def test_a_tree_beside_statements_settles_cells_for_whole_people() -> None:
