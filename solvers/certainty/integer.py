@@ -15,6 +15,7 @@ from maxent.solvers.certainty.bounds import Source, whole_numbers
 from maxent.solvers.control import Clock, OutOfTime, in_time
 from maxent.solvers.solve.driver import solve_program
 from maxent.solvers.workers import Tell, WorkerLost, apart
+from maxent.solvers.worlds.halves import guessed
 from maxent.solvers.worlds.part import COMPLETE, WholePart, WholeProgram, completed, whole_program
 from maxent.solvers.worlds.settle import (
     CP_SAT,
@@ -96,7 +97,8 @@ def whole_bounds(
             continue
         members.append(mine)
         tasks.append(task)
-    if any(len(task.part.owner) * task.part.n_classes > SMALL for task in tasks) and (shares := guess()) is not None:
+    drawn = any(len(t.part.owner) * t.part.n_classes > SMALL or guessed(t.part) for t in tasks)
+    if drawn and (shares := guess()) is not None:
         people = shares * program.table.counts[:, None]
         tasks = [_guessed(task, whole.like[mine], people[mine]) for mine, task in zip(members, tasks, strict=True)]
     order = sorted(range(len(tasks)), key=lambda i: len(tasks[i].part.owner))

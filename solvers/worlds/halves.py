@@ -149,6 +149,11 @@ def dense(part: WholePart) -> bool:
     return bool(len(part.owner) <= 400 and len(np.unique(np.abs(matrix.data))) > 2 * len(part.rows))
 
 
+def guessed(part: WholePart) -> bool:
+    """Whether `settle_halves` draws some people, which needs shares that are not far off."""
+    return dense(part) and float(np.log2(part.weight[part.owner] + 1.0).sum()) > 2 * np.log2(COMPLETE)
+
+
 def settle_halves(
     part: WholePart, state: Extremes, asked: BoolArray, patience: Patience, likely: FloatArray | None
 ) -> bool:

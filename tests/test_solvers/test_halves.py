@@ -1,5 +1,6 @@
 """Whole people under rows with real weights: every labelling, against all that there are."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 import maxent
 from maxent.api.estimate import compile_release
 from maxent.models.statements.read import parse_statements
+from maxent.solvers.certainty.integer import likely, whole_bounds
 from maxent.solvers.control import Clock
 from maxent.solvers.worlds.halves import labelling_of, settle_halves
 from maxent.solvers.worlds.part import whole_program
@@ -161,3 +163,20 @@ def test_sixty_people_at_two_decimals_are_settled() -> None:
     worlds = np.stack([part.totals(masses) for masses in state.worlds])
     assert (worlds.min(axis=0) == 0).all()
     assert (worlds.max(axis=0) == 1).all()
+
+
+@pytest.mark.parametrize(("n", "drawn"), [(20, False), (60, True)])
+def test_people_are_drawn_as_the_estimate_has_them(n: int, drawn: bool) -> None:
+    """Drawn evenly, hardly any world of 60 people agrees with a regression of more than chance."""
+    x, release = printed(0, n, 2)
+    program = compile_release(release, x)
+    tasks: list[Any] = []
+    low = np.zeros((n, 2))
+    guess = partial(likely, program, Clock())
+    keep = partial(_keep, tasks)
+    whole_bounds(program, low, low + 1, np.ones((n, 2), bool), Patience(Clock()), run=keep, guess=guess)
+    assert [task.likely is not None for task in tasks] == [drawn]
+
+
+def _keep(kept: list[Any], tasks: Any, *_: Any) -> None:
+    kept.extend(tasks)
