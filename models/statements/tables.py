@@ -138,7 +138,7 @@ def _by(keys: Keys) -> Iterator[By]:
             found = By(each)
             keys.use(each)
         else:
-            inner = keys.inner(f"by {i}", each)
+            inner = keys.inner(f"{keys.where}, by {i}", each)
             edges = inner.raw("edges")
             if (
                 not isinstance(edges, list)
@@ -161,7 +161,8 @@ def _cell(keys: Keys, by: tuple[By, ...], below: int | None, rounded: Rounded | 
     at = keys.raw("at")
     if not isinstance(at, list) or len(at) != len(by):
         keys.refuse("at", f"a list of {len(by)}: a value of each column, or '*'")
-    whole = "class" not in keys or (keys.raw("class") == MARGIN and MARGIN not in keys.classes)
+    said = keys.raw("class")
+    whole = "class" not in keys or (said == MARGIN and MARGIN not in keys.classes)
     klass = None if whole else keys.klass()
     if keys.flag("secondary", secondary):
         below = None

@@ -562,6 +562,14 @@ FRAME = pd.DataFrame({"region": list("nnss"), "age": [30.0, 40.0, 50.0, 60.0]})
             "cell 2: at: expected each cell and class once, found n again",
         ),
         (
+            {"kind": "table", "by": ["region"], "cells": [{"at": ["n"], "clas": "yes", "count": 1}]},
+            "cell 1: clas: expected one of at, class, count, secondary, found an unknown key; did you mean 'class'?",
+        ),
+        (
+            {"kind": "table", "by": [{"column": "age", "edges": [1]}], "cells": []},
+            "statement 1, by 1: edges: expected a list of at least two increasing numbers",
+        ),
+        (
             {"kind": "linear", "weight": "age", "class": "yes", "equals": "90.0", "digits": 1, "within": 0},
             "statement 1: digits: expected digits or within, found both",
         ),
