@@ -22,14 +22,14 @@ from maxent.constraints.compiler import compile_program
 from maxent.constraints.kinds.bootstrap import MISFIT, UNKNOWN, draws_of
 from maxent.constraints.kinds.moments import COMPUTED
 from maxent.constraints.kinds.registry import knowledge as choices_of_knowledge
-from maxent.constraints.program.cells import CellSums, build_cells
+from maxent.constraints.program.cells import CellSums, PeopleRouter, build_cells
 from maxent.constraints.program.program import Contradiction, Linear, Program, Regions, printed_moments
 from maxent.models.arrays import run_ends
 from maxent.models.columns import NOTHING
 from maxent.models.errors import Check, Origin, invalid, unchecked
 from maxent.models.nodes import links_of, moments_of, statements_of
 from maxent.models.release import Node, Release, Tree
-from maxent.models.trees.places import number_places, tests_of
+from maxent.models.trees.places import number_places
 
 if TYPE_CHECKING:
     from maxent.models.arrays import BoolArray, FloatArray, IntArray
@@ -224,7 +224,7 @@ def _of_draws(
         raise invalid(table.source, "rows", "individuals", expected, f"{len(table):,}")
     if told.trees != len(release.trees):
         raise invalid("release", "draws", "trees", f"draws of {len(release.trees):,} trees", f"{told.trees:,}")
-    drawn = told.matrix()
+    drawn, router = told.matrix(), PeopleRouter(release, table, check)
     blocks: list[_Block] = []
     sums: list[_Sum] = []
     misfits: list[Contradiction] = []
@@ -233,7 +233,7 @@ def _of_draws(
     for t, tree in enumerate(release.trees):
         check(f"equations of {t} of {told.trees} trees were made")
         places = number_places(tree)
-        place = reached(tree, release, table)
+        place = reached(router, tree, places)
         counts, distinct = draws_of(tree, places, classes)
         if "counts" not in known:
             counts[:] = UNKNOWN
@@ -495,68 +495,15 @@ def _joined(sums: Sequence[_Sum], scale: Scale) -> RowSums:
 # The way of all rows through a tree at the same time.
 
 
-def reached(tree: Tree, release: Release, table: QITable) -> IntArray:
+def reached(router: PeopleRouter, tree: Tree, places: Places) -> IntArray:
     """The place of a tree where each row ends, or first meets a private attribute; -1 for a leaf that was removed."""
-    tests = tests_of(tree.nodes, release.attributes)
-    n_branches, child = links_of(tree.nodes)
-    own = {attribute.name: j for j, attribute in enumerate(table.attributes)}
-    of = np.array([*(own.get(attribute.name, NOTHING) for attribute in release.attributes), NOTHING], np.int64)
-    column = of[tests.attribute]  # of no attribute the last entry
-    tested = np.repeat(column, n_branches)
-    low, high = np.zeros((2, len(child)), np.int64)
-    base, member = np.zeros(len(child), np.int64), [np.zeros(0, bool)]
-    numeric, none = np.zeros(len(table.attributes), bool), np.full(len(table.attributes), NOTHING)
-    size = 0
-    for j in np.unique(tested[tested >= 0]).tolist():
-        mine, levels = np.flatnonzero(tested == j), table.levels[j]
-        if table.attributes[j].values is None:
-            numeric[j] = True
-            gt, le = tests.gt[mine], tests.le[mine]
-            alone = (tests.missing[mine] == 1) & np.isnan(gt) & np.isnan(le)
-            low[mine] = np.searchsorted(levels, np.where(np.isnan(gt), -np.inf, gt), side="right")
-            high[mine] = np.searchsorted(levels, np.where(np.isnan(le), np.inf, le), side="right")
-            high[mine[alone]] = low[mine[alone]]
-            if len(levels) and np.isnan(levels[-1]):
-                none[j] = len(levels) - 1
-            continue
-        code = {value: i for i, value in enumerate(levels)}
-        number = int(np.flatnonzero(of == j)[0])
-        codes = np.array([code.get(value, NOTHING) for value in release.attributes[number].values or ()], np.int64)
-        takes = np.zeros((len(mine), len(levels)), bool)
-        ends = tests.value_ends
-        for row, branch in enumerate(mine.tolist()):
-            inside = codes[tests.values[ends[branch] : ends[branch + 1]]]
-            takes[row, inside[inside >= 0]] = True
-        base[mine] = size + np.arange(len(mine)) * len(levels)
-        member.append(takes.ravel())
-        size += takes.size
-    inside = np.concatenate(member)
-    start = np.cumsum(n_branches) - n_branches
-    place, active = np.zeros(len(table), np.int64), np.arange(len(table))
-    while len(active := active[(place[active] >= 0)]):
-        node = place[active]
-        on = (n_branches[node] > 0) & (column[node] >= 0)
-        active, node = active[on], node[on]
-        if not len(active):
-            break
-        here, went = column[node], np.full(len(active), NOTHING)
-        codes = table.codes[active, here]
-        numbers = numeric[here]
-        for branch in range(int(n_branches[node].max())):
-            open_rows = np.flatnonzero((went == NOTHING) & (branch < n_branches[node]))
-            at, value = start[node[open_rows]] + branch, codes[open_rows]
-            taken = (low[at] <= value) & (value < high[at])
-            taken |= (value == none[here[open_rows]]) & (tests.missing[at] == 1)
-            sets = np.flatnonzero(~numbers[open_rows])
-            taken[sets] = inside[base[at[sets]] + value[sets]]
-            went[open_rows[taken]] = at[taken]
-        if (went == NOTHING).any():
-            lost = int(active[np.argmax(went == NOTHING)])
-            name = table.attributes[int(column[place[lost]])].name
+    place, table = router.ends(tree, places), router.table
+    for row in np.flatnonzero(places.n_branches[place]).tolist():
+        name = tree.nodes[int(place[row])].attribute or ""
+        if name in router.column:
             expected = "a value that some branch of every node it reaches takes"
-            raise invalid(table.source, f"{table.unit} {table.lines[lost]}", name, expected, "one that reaches no leaf")
-        place[active] = child[went]
-    return place
+            raise invalid(table.source, f"{table.unit} {table.lines[row]}", name, expected, "one that reaches no leaf")
+    return np.where(place < len(tree.nodes), place, NOTHING)
 
 
 # Everything else that is certain of groups of rows.
@@ -777,6 +724,8 @@ def _number_statements(
 
 def numbers_of(sums: RowSums, allowed: BoolArray) -> tuple[FloatArray, FloatArray]:
     """The least and the greatest X of rows that may have some classes, shapes (2, n_rows)."""
-    least = np.where(allowed, sums.least[:, None, :], np.inf).min(axis=2)
-    most = np.where(allowed, sums.most[:, None, :], -np.inf).max(axis=2)
+    least, most = np.full((2, len(allowed)), np.inf), np.full((2, len(allowed)), -np.inf)
+    for x, may in enumerate(allowed.T):
+        np.minimum(least, np.where(may, sums.least[:, x, None], np.inf), out=least)
+        np.maximum(most, np.where(may, sums.most[:, x, None], -np.inf), out=most)
     return least, most

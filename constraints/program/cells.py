@@ -150,7 +150,7 @@ class _Boxes:
         return np.arange(first, self._n)
 
 
-class _Router:
+class PeopleRouter:
     """Sends rows (a quasi-identifier and a box of private values each) down a tree to its leaves."""
 
     def __init__(self, release: Release, table: QITable, check: Check) -> None:
@@ -194,9 +194,13 @@ class _Router:
         """Whether a tree tests public attributes only."""
         return all(name in self.column for name in attributes_of(tree.nodes))
 
+    def ends(self, tree: Tree, places: Places) -> IntArray:
+        """The place where everybody ends, or first meets what is private, or takes no branch of; shape (n_qi,)."""
+        return routes_of(tree, places, tuple(self.attributes.values()), self._levels)(self._matrix)
+
     def _leaves(self, tree: Tree, places: Places) -> IntArray:
         """The leaf of everybody, in a tree that tests public attributes only, shape (n_qi,)."""
-        leaf = routes_of(tree, places, tuple(self.attributes.values()), self._levels)(self._matrix)
+        leaf = self.ends(tree, places)
         lost = np.flatnonzero(places.n_branches[leaf])
         if len(lost):
             at = leaf[lost]
@@ -257,7 +261,7 @@ class _Router:
 
 def build_cells(release: Release, table: QITable, check: Check = unchecked) -> Cells:
     """Every unknown of a release and which cells each node holds, by leaf of the first tree, then person."""
-    router = _Router(release, table, check)
+    router = PeopleRouter(release, table, check)
     owner = np.arange(len(table), dtype=np.int64)
     box = np.zeros(len(table), np.int64)
     leaves: list[npt.NDArray[np.int32]] = []

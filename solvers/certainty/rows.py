@@ -202,6 +202,7 @@ class _State:
     numbers: tuple[FloatArray, FloatArray] | None = field(init=False)
     low: IntArray = field(init=False)
     high: IntArray = field(init=False)
+    _held: list[_SumEntries] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
         system = self.system
@@ -312,43 +313,52 @@ class _State:
 
     def _propagate_numbers(self, sums: RowSums) -> None:
         """Leave to rows the numbers that single sums leave to them, as long as that excludes classes."""
-        matrix, first = sums.matrix, self.system.matrix.shape[0]
-        entry = np.repeat(np.arange(len(sums)), np.diff(matrix.indptr))
-        at = (sums.power[entry], matrix.indices)  # of each entry
-        coef, begin = matrix.data.astype(np.float64), matrix.indptr[:-1]
-        before, idle = self.allowed.sum(), 0
-        while len(entry) and idle < IDLE:
-            least, most = self._narrow(sums)
-            low, high = coef * least[at], coef * most[at]
-            (low_sum, open_low), (high_sum, open_high) = (_sums_of(ends, begin) for ends in (low, high))
-            wrong = ((low_sum > sums.high) & (open_low == 0)) | ((high_sum < sums.low) & (open_high == 0))
-            if wrong.any():
-                raise _Misfit(first + int(np.argmax(wrong)))
-            # What the others leave, unless one of them is unbounded.
-            upper = _left(sums.high, low, low_sum, open_low, entry) / coef
-            lower = -_left(-sums.low, -high, -high_sum, open_high, entry) / coef
-            inward, outward = (np.ceil, np.floor) if sums.whole else (np.floor, np.ceil)
-            np.minimum.at(most, at, outward(upper))
-            np.maximum.at(least, at, inward(lower))
-            self._spread(sums, entry, (inward, outward))
-            self._exclude(sums)
-            after = self.allowed.sum()
+        every, several = self._parts(sums)
+        before, idle, rounds, part = self.allowed.sum(), 0, IDLE, every
+        while len(every.of) and idle < rounds:
+            self._propagate_part(sums, part)
+            after, rounds = self.allowed.sum(), IDLE if self.open.any() else 1
             before, idle = after, 0 if after < before else idle + 1
+            part = every if idle + 1 >= rounds else several  # all of them at the end, which may contradict one another
 
-    def _spread(self, sums: RowSums, entry: IntArray, rounding: tuple[Rounding, Rounding]) -> None:
+    def _parts(self, sums: RowSums) -> tuple[_SumEntries, _SumEntries]:
+        """All sums, and those of several rows: one of a single row says in every round what it said in the first."""
+        if not self._held:
+            several = np.flatnonzero(np.diff(sums.matrix.indptr) > 1)
+            self._held = [_SumEntries.of_sums(sums, each) for each in (np.arange(len(sums)), several)]
+        return self._held[0], self._held[1]
+
+    def _propagate_part(self, sums: RowSums, part: _SumEntries) -> None:
+        """Leave to rows the numbers that some sums leave to them, each by itself."""
+        least, most = self._narrow(sums)
+        low, high = (part.coef * ends.ravel()[part.at] for ends in (least, most))
+        (low_sum, open_low), (high_sum, open_high) = (_sums_of(ends, part.begin) for ends in (low, high))
+        sides = sums.low[part.number], sums.high[part.number]
+        wrong = (low_sum > sides[1]) & (True if open_low is None else open_low == 0)
+        wrong |= (high_sum < sides[0]) & (True if open_high is None else open_high == 0)
+        if wrong.any():
+            raise _Misfit(self.system.matrix.shape[0] + int(part.number[np.argmax(wrong)]))
+        # What the others leave, unless one of them is unbounded.
+        upper = _left(sides[1], low, low_sum, open_low, part.of) / part.coef
+        lower = -_left(-sides[0], -high, -high_sum, open_high, part.of) / part.coef
+        inward, outward = (np.ceil, np.floor) if sums.whole else (np.floor, np.ceil)
+        np.minimum.at(most.ravel(), part.at, outward(upper))
+        np.maximum.at(least.ravel(), part.at, inward(lower))
+        self._spread(sums, part, (inward, outward))
+        self._exclude(sums)
+
+    def _spread(self, sums: RowSums, part: _SumEntries, rounding: tuple[Rounding, Rounding]) -> None:
         """Leave to rows the numbers that are as near to the mean of a leaf as its variance leaves them."""
         assert self.numbers is not None
-        matrix, (least, most) = sums.matrix, (ends[0] for ends in self.numbers)
-        told = np.flatnonzero(np.isfinite(sums.far[entry]))
-        of, row, coef = entry[told], matrix.indices[told], matrix.data[told]
-        middle = sums.middle[of]
+        least, most = (ends[0] for ends in self.numbers)
+        of, coef, row, far, middle = part.of[part.near], part.coef[part.near], part.row, part.far, part.middle
         nearest = coef * np.maximum(np.maximum(least[row] - middle, middle - most[row]), 0.0) ** 2
-        all_near = np.bincount(of, nearest, len(sums))
-        slack = LOST * (np.where(np.isfinite(sums.far), sums.far, 0.0) + all_near)
-        wrong = all_near > sums.far + slack
+        all_near = np.bincount(of, nearest, len(part.number))
+        slack = LOST * (np.where(np.isfinite(far), far, 0.0) + all_near)
+        wrong = all_near > far + slack
         if wrong.any():
-            raise _Misfit(self.system.matrix.shape[0] + int(np.argmax(wrong)))
-        room = np.sqrt(np.maximum(sums.far[of] - all_near[of] + nearest + slack[of], 0.0) / coef) * (1 + LOST)
+            raise _Misfit(self.system.matrix.shape[0] + int(part.number[np.argmax(wrong)]))
+        room = np.sqrt(np.maximum(far[of] - all_near[of] + nearest + slack[of], 0.0) / coef) * (1 + LOST)
         room += LOST * np.abs(middle)
         inward, outward = rounding
         np.minimum.at(most, row, outward(middle + room))
@@ -451,16 +461,16 @@ class _State:
         unknown = np.flatnonzero(least[power] < most[power])
         fixed = np.where(least[power] < most[power], 0.0, least[power])
         low, high = (side[of] - matrix @ fixed for side in (sums.low, sums.high))
-        core = sparse.csr_matrix(matrix[:, unknown])
-        for equations, mine in _components(core):
+        core, is_open = sparse.csr_matrix(matrix[:, unknown]), self.open
+        for equations, mine in _components(core, is_open[unknown]):
             members = unknown[mine]
-            if not self.open[members].any() or clock.stop() is not None:
-                continue
+            if clock.stop() is not None:
+                break
             if len(mine) > COMBINED or len(equations) * len(mine) > WEIGHED:
                 continue
             piece = sparse.csr_matrix(core[equations][:, mine])
             sides = low[equations], high[equations], least[power, members], most[power, members]
-            asked = self.open[members]
+            asked = is_open[members]
             ends = _narrowed(piece, *sides, asked, whole=sums.whole)
             least[power, members[asked]] = np.maximum(least[power, members[asked]], ends[0])
             most[power, members[asked]] = np.minimum(most[power, members[asked]], ends[1])
@@ -473,7 +483,7 @@ class _State:
 
     def combine(self, clock: Clock) -> None:
         """Settle what follows from combinations of statements that are exact, about what is still open."""
-        while clock.stop() is None:
+        while clock.stop() is None and self.open.any():
             before = int(self.allowed.sum())
             for x in self.asked if self.system.matrix.nnz else ():
                 self._combine(x, clock)
@@ -510,14 +520,50 @@ class _State:
                 raise _Misfit
 
 
-def _sums_of(ends: FloatArray, begin: IntArray) -> tuple[FloatArray, IntArray]:
-    """Sums of the finite ones of each statement's ends, and how many are infinite; shapes (n_statements,)."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _SumEntries:
+    """The entries of some sums, ``number`` among all. ``of``, shape (n_entries,): of which of these sums each is.
+
+    ``at``: of each its place in the numbers of rows; ``begin``: the first entry of each sum. ``near``: entries of sums
+    whose variance is stated, with their ``row`` and ``middle``; ``far``, shape (n_sums,).
+    """
+
+    number: IntArray
+    of: IntArray
+    at: IntArray
+    coef: FloatArray
+    begin: IntArray
+    near: IntArray
+    row: IntArray
+    middle: FloatArray
+    far: FloatArray
+
+    @classmethod
+    def of_sums(cls, sums: RowSums, number: IntArray) -> _SumEntries:
+        matrix = sums.matrix[number] if len(number) < len(sums) else sums.matrix
+        of = np.repeat(np.arange(len(number)), np.diff(matrix.indptr))
+        row, far = matrix.indices.astype(np.int64), sums.far[number]
+        near = np.flatnonzero(np.isfinite(far[of]))
+        at = sums.power[number][of] * matrix.shape[1] + row
+        middle = sums.middle[number][of[near]]
+        begin = matrix.indptr[:-1].astype(np.int64)
+        return cls(number, of, at, matrix.data.astype(np.float64), begin, near, row[near], middle, far)
+
+
+def _sums_of(ends: FloatArray, begin: IntArray) -> tuple[FloatArray, IntArray | None]:
+    """Sums of the finite ones of each statement's ends, and how many are infinite, if any; shapes (n_statements,)."""
     finite = np.isfinite(ends)
+    if finite.all():
+        return np.add.reduceat(ends, begin), None
     return np.add.reduceat(np.where(finite, ends, 0.0), begin), np.add.reduceat((~finite).astype(np.int64), begin)
 
 
-def _left(side: FloatArray, ends: FloatArray, sums: FloatArray, unbounded: IntArray, entry: IntArray) -> FloatArray:
+def _left(
+    side: FloatArray, ends: FloatArray, sums: FloatArray, unbounded: IntArray | None, entry: IntArray
+) -> FloatArray:
     """What a side leaves to each entry after the ends of all others, infinite where one of these is; (n_entries,)."""
+    if unbounded is None:
+        return np.asarray(side[entry] - (sums[entry] - ends))
     finite = np.isfinite(ends)
     others = sums[entry] - np.where(finite, ends, 0.0)
     return np.where(unbounded[entry] - ~finite > 0, np.inf, side[entry] - others)
@@ -593,21 +639,26 @@ def _peeled(matrix: sparse.csr_matrix) -> tuple[IntArray, BoolArray]:
         peeled[single] = True
 
 
-def _components(matrix: sparse.csr_matrix) -> list[tuple[IntArray, IntArray]]:
-    """Equations and rows that hang together, only such as there are equations about."""
+def _components(matrix: sparse.csr_matrix, asked: BoolArray | None = None) -> list[tuple[IntArray, IntArray]]:
+    """Equations and rows that hang together, only such as there are equations about, and have a row that is asked."""
     from scipy.sparse.csgraph import connected_components
 
     n_equations, n_rows = matrix.shape
-    if not matrix.nnz:
+    if not matrix.nnz or (asked is not None and not asked.any()):
         return []
     entry = np.repeat(np.arange(n_equations), np.diff(matrix.indptr))
     ones = np.ones(matrix.nnz, np.int8)
     graph = sparse.csr_matrix((ones, (entry, matrix.indices + n_equations)), shape=(n_equations + n_rows,) * 2)
-    _, label = connected_components(graph, directed=False)
+    n_pieces, label = connected_components(graph, directed=False)
+    wanted = np.bincount(label[:n_equations], minlength=n_pieces) > 0
+    some = np.ones(n_rows, bool) if asked is None else asked
+    wanted &= np.bincount(label[n_equations:][some], minlength=n_pieces) > 0
     order = np.argsort(label, kind="stable")
+    order = order[wanted[label[order]]]
+    if not len(order):
+        return []
     pieces = np.split(order, np.flatnonzero(np.diff(label[order])) + 1)
-    found = [(piece[piece < n_equations], piece[piece >= n_equations] - n_equations) for piece in pieces]
-    return [(equations, rows) for equations, rows in found if len(equations) and len(rows)]
+    return [(piece[piece < n_equations], piece[piece >= n_equations] - n_equations) for piece in pieces]
 
 
 # Gaussian elimination modulo a prime, block by block: products of blocks are exact in double precision.

@@ -18,6 +18,7 @@ from maxent.constraints.rows import row_system, scale_of
 from maxent.models.columns import NOTHING
 from maxent.models.tables.classes import class_of_numbers
 from maxent.models.tables.qi_table import read_qi
+from maxent.solvers.certainty import rows as of_rows
 from maxent.solvers.certainty.rows import _narrowed, prove
 
 pytestmark = pytest.mark.filterwarnings("ignore::maxent.models.errors.UnreliableResult")
@@ -163,6 +164,40 @@ def of_three(seed, n=60, **more):
     table = pd.DataFrame(X, columns=["a", "b"])
     stands = {"values": [0, 1, 2]}, {"bins": [0, 0.5, 1.5, 2]}
     return [maxent.from_sklearn(model, target="y", features=["a", "b"], **stand) for stand in stands], table, y
+
+
+def grown_out(n):
+    """A forest whose leaves are mostly of one row each, over numbers that nobody shares."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(n, 3)), rng.uniform(size=n)
+    model = RandomForestRegressor(4, random_state=0).fit(X, y)
+    bins = np.linspace(0, 1, 5).tolist()
+    release = maxent.from_sklearn(model, target="y", features=list("abc"), bins=bins)
+    return release, pd.DataFrame(X, columns=list("abc")), y
+
+
+def test_the_work_on_a_forest_that_is_grown_out_follows_its_sums(monkeypatch):
+    """Who is open is not asked for each piece, and a sum of one row is looked at in the first and the last round."""
+    asked, summed = [0], [0]
+    is_open, sums_of = of_rows._State.open.fget, of_rows._sums_of
+
+    def counted(state):
+        asked[0] += 1
+        return is_open(state)
+
+    def counting(ends, begin):
+        summed[0] += len(begin)
+        return sums_of(ends, begin)
+
+    monkeypatch.setattr(of_rows._State, "open", property(counted))
+    monkeypatch.setattr(of_rows, "_sums_of", counting)
+    release, table, y = grown_out(1_000)
+    system = system_of(release, table)
+    found = prove(system, "linear", programs=False)
+    check_sound(release, y, found)
+    assert found.proved.mean() > 0.9
+    assert asked[0] < 100
+    assert summed[0] < 30 * len(system.sums)
 
 
 @pytest.mark.parametrize("number", [0, 1])
