@@ -429,6 +429,29 @@ def gradient_of(fit: Regression, blocks: Iterable[tuple[FloatArray, FloatArray]]
     return largest, float(gross.max(initial=0.0)), float(bend.max(initial=0.0))
 
 
+def gradient_beyond(
+    fit: Regression, design: FloatArray, cases: FloatArray, sample_weight: FloatArray | None
+) -> tuple[float, float, bool]:
+    """What a fit's gradient is beyond its digits and where it is said to have stopped, so that its rows hold of people.
+
+    It is the least that widens every row enough, 0 where all hold. Beside it stand what rounding leaves open, and
+    whether the sum of squares holds. ``cases``: people of each class, shape (n, n_classes).
+    """
+    found = sums_of(fit, design, cases.sum(axis=1), sample_weight)
+    beyond, lost, squares = 0.0, 0.0, True
+    for r, (low, high) in enumerate(zip(found.low.tolist(), found.high.tolist(), strict=True)):
+        weights = found.weights(r)
+        value = float((weights * cases).sum())
+        off = max(low - value, value - high, 0.0)
+        if found.of[r][0] < 0:
+            squares = off == 0
+            continue
+        share = float(np.abs(found.rows[r]).sum())
+        beyond = max(beyond, off / share)
+        lost = max(lost, (len(design) + 4 * len(fit.value) + 40) * EPS * float((np.abs(weights) * cases).sum()) / share)
+    return beyond, lost, squares
+
+
 def _start(fit: Regression) -> float:
     """Largest deviance of a person before anything is fitted but, of counts, their mean."""
     if fit.family == "poisson":

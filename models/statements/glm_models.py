@@ -20,7 +20,7 @@ from maxent.models.files.json_files import bytes_of
 from maxent.models.formats.pmml.xml_document import Element, parse_xml
 from maxent.models.formats.release_reader import UNNAMED, Converted, Wanted, model_reader
 from maxent.models.formats.scikit_learn.models import LASSOS, REGRESSIONS
-from maxent.models.statements.glm import CHUNK, EPS, UPDATES, Coefficients, Term, gradient_of
+from maxent.models.statements.glm import CHUNK, EPS, UPDATES, Coefficients, Stopping, Term, gradient_beyond, gradient_of
 from maxent.models.statements.read import FORMAT, parse_statements
 from maxent.models.statements.statement import decimals
 from maxent.models.tables.cells import holds_numbers, numbers
@@ -42,11 +42,14 @@ FULL = 17
 SIGNIFICANT = 15
 STOPPED = (
     "how far from its optimum the fit stopped: its width is assumed, which is no proof and which bounds and verdicts "
-    "name (--param tolerance=LARGEST GRADIENT states it{})"
+    "name (--param tolerance=LARGEST GRADIENT states it, --train counts it)"
 )
-COUNTED = "; --train counts that of scikit-learn"
 UNWEIGHTED = "weights of rows in the fit: the statement holds of a fit without (--param weights=COLUMN)"
 LEAST = 64 * EPS
+# Keys that say where a fit stopped, in place of which its gradient is stated.
+_STOPS = ("mean_tolerance", "mean_gap", "loss_tolerance", "deviance_tolerance", "assumed")
+# What a fit of PMML is held to by the training table: the tolerance that scikit-learn has by default.
+_HELD = {"mean_tolerance": 1e-4, "assumed": True}
 
 
 def statements_of(
@@ -301,7 +304,7 @@ def fitted(model: Any, wanted: Wanted, reader: Reader, source: str) -> Converted
         expected = "the numbers that the target can be: classes=, or train= with target="
         raise invalid(source, "options", "classes", expected, "none")
     classes = own if wanted.classes is None else list(wanted.classes)
-    training = _training(wanted, reader, columns, [classes, own])
+    training = _training(wanted, reader, columns, [classes, own], wanted.parameters.get("weights"))
     own_keys = (
         _logistic(source, final, wanted, training, classes)
         if name in LOGISTIC
@@ -337,7 +340,7 @@ def fitted(model: Any, wanted: Wanted, reader: Reader, source: str) -> Converted
     if training is not None and not {"tolerance", "mean_tolerance"} & set(wanted.parameters):
         content = [_counted(each, source, wanted, classes, training, lost) for each in content]
     else:
-        lost = [UNWEIGHTED] * ("weights" not in keys) + [STOPPED.format(COUNTED)] * ("loss_tolerance" in keys)
+        lost = [UNWEIGHTED] * ("weights" not in keys) + [STOPPED] * ("loss_tolerance" in keys)
     if isinstance(getattr(final, "class_weight", None), str) and "class_weight" not in wanted.parameters:
         lost.append(
             "weights of classes as such: the statement has them as numbers, which tell how many have each class"
@@ -387,12 +390,23 @@ class _Training:
             cases[np.arange(len(design)), self.label[rows]] = much[rows]
             yield design, cases
 
+    def alike(self, said: Coefficients, n_classes: int) -> tuple[FloatArray, FloatArray, FloatArray | None]:
+        """Design, people of each class and weight of those who are alike, shapes (n, n_terms), (n, n_classes), (n,)."""
+        key: IntArray = np.zeros(len(self.label), np.int64)
+        for name in sorted({each.column for each in (*said.terms, Term(said.weights)) if each.column is not None}):
+            codes = self.frame.columns[name].codes.astype(np.int64)
+            key = np.unique(key * (int(codes.max(initial=0)) + 1) + codes, return_inverse=True)[1]
+        _, first, place = np.unique(key, return_index=True, return_inverse=True)
+        cases = np.zeros((len(first), n_classes))
+        np.add.at(cases, (place, self.label), self.much(None))
+        design = np.stack([self.column(term)[first] for term in said.terms], axis=1)
+        return design, cases, None if said.weights is None else self.column(Term(said.weights))[first]
+
 
 def _training(
-    wanted: Wanted, reader: Reader, columns: Sequence[Term], classes: Sequence[Sequence[str]]
+    wanted: Wanted, reader: Reader, columns: Sequence[Term], classes: Sequence[Sequence[str]], weights: str | None
 ) -> _Training | None:
     """The training table, where it has all columns and the class of each row, by one of the lists of names."""
-    weights = wanted.parameters.get("weights")
     terms = [*columns, *([] if weights is None else [Term(weights)])]
     needed = {term.column for term in terms if term.column is not None}
     if wanted.train is None or wanted.target is None:
@@ -402,7 +416,8 @@ def _training(
     frame = read_frame(wanted.train, "train", [wanted.target, *sorted(needed)], reader)
     for term in terms:
         column = frame.columns[str(term.column)]
-        if (column.codes < 0).any() or (term.level is None and not holds_numbers(column)):
+        number = term.level is None or _finite(str(term.level))
+        if (column.codes < 0).any() or not (number if holds_numbers(column) else term.level is not None):
             return None
     column = frame.columns[wanted.target]
     texts, values = column.texts(), numbers(column) if holds_numbers(column) else np.empty(0)
@@ -435,14 +450,41 @@ def _counted(
     enough = largest <= content.fit.allowed(float(training.much(content.weights).sum()), *sizes)
     if enough and "mean_tolerance" in said:
         return dict(said)
+    return _with_gradient(said, largest, [] if enough else lost)
+
+
+def _with_gradient(said: Mapping[str, Any], largest: float, lost: list[str]) -> dict[str, Any]:
+    """A statement with the next power of two in place of where the fit stopped, and with what is lost of it."""
     largest = float(2.0 ** np.ceil(np.log2(max(largest, 1e-300))))
-    if not enough:
-        lost.append(
-            f"whether the fit of {said['source']} converged: its gradient, a sum over people, is up to {largest:g}, "
-            "more than its tolerance, and so is the width (rows with weights, few steps, columns of unlike size)"
-        )
-    kept = {key: value for key, value in said.items() if key not in ("mean_tolerance", "mean_gap")}
-    return {**kept, "tolerance": largest}
+    lost.append(
+        f"whether the fit of {said['source']} converged: its gradient, a sum over people, is up to {largest:g}, more "
+        "than its tolerance, and so is the width (rows with weights, penalties, few steps, columns of unlike size)"
+    )
+    return {**{key: value for key, value in said.items() if key not in _STOPS}, "tolerance": largest}
+
+
+def counted_printed(
+    said: Mapping[str, Any], source: str, wanted: Wanted, reader: Reader, classes: Sequence[str], lost: list[str]
+) -> dict[str, Any] | None:
+    """A printed statement with the gradient beyond its digits at which its fit stopped, as the training table shows.
+
+    None without one. A fit that was solved and holds of the table is as it was.
+    """
+    content = statements_of([said], source, wanted, classes).statements[0].statements[0].content
+    assert isinstance(content, Coefficients)
+    terms = [term for term in content.terms if term.column is not None]
+    training = _training(wanted, reader, terms, [classes], content.weights)
+    if training is None:
+        return None
+    people, fit, found = training.alike(content, len(classes)), content.fit, dict(said)
+    off, _, squares = gradient_beyond(fit, *people)
+    if off or fit.assumed:
+        beyond, rounding, _ = gradient_beyond(replace(fit, stopping=Stopping(gradient=0.0)), *people)
+        found = _with_gradient(said, beyond + rounding, lost if off else [])
+    if not squares:
+        del found["residual_se"]
+        lost.append("the residual standard error, which the training table does not have")
+    return found
 
 
 def _stopped(
@@ -591,18 +633,26 @@ def _pmml(path: str | PathLike[str], wanted: Wanted, reader: Reader, source: str
     content = (
         _regression(model, list(classes)) if model.name == "RegressionModel" else _general(model, list(classes), wanted)
     )
-    if any(each["family"] != "linear" for each in content) and not {"tolerance", "mean_tolerance"} & {*given}:
-        expected = (
-            "parameters={'tolerance': x}, the largest gradient at which the fit may have stopped, or mean_tolerance"
-        )
-        raise invalid(source, model.name, "tolerance", f"{expected}: PMML does not say it", "none")
-    for each in content:
-        each |= given
+    lost = [UNWEIGHTED, "penalties: the statement holds of a fit without, or with those of --param l2= and l1="]
+    for i, each in enumerate(content):
+        content[i] = each = {"source": model.name, **each, **given}
+        if {"tolerance", "mean_tolerance"} & {*given}:
+            continue
+        stopping = {} if each["family"] == "linear" else _HELD
+        notes: list[str] = []
+        counted = counted_printed({**each, **stopping}, source, wanted, reader, classes, notes)
+        if counted is not None:
+            content[i], lost = counted, notes
+        elif stopping:
+            expected = (
+                "parameters={'tolerance': x}, the largest gradient at which the fit may have stopped, mean_tolerance, "
+                "or train= and target=, which count it"
+            )
+            raise invalid(source, model.name, "tolerance", f"{expected}: PMML does not say it", "none")
     application = (root.first("Header") or root).first("Application")
     tool = shorten(application.get("name") or "PMML") if application is not None else "PMML"
-    release = statements_of([{"source": model.name, **each} for each in content], source, wanted, classes, target)
-    lost = (UNWEIGHTED, "penalties: the statement holds of a fit without, or with those of --param l2= and l1=")
-    return Converted(release, tool, lost)
+    release = statements_of(content, source, wanted, classes, target)
+    return Converted(release, tool, tuple(lost))
 
 
 def _regression(model: Element, classes: list[str]) -> list[dict[str, Any]]:

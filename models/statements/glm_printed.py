@@ -21,6 +21,7 @@ from maxent.models.statements.glm_models import (
     STOPPED,
     UNWEIGHTED,
     classes_in,
+    counted_printed,
     entry,
     said,
     statements_of,
@@ -49,6 +50,8 @@ _MODEL = {"Logit": "logistic", "MNLogit": "multinomial", "Poisson": "poisson", "
 # default is a Newton method, which is far nearer; BFGS and conjugate gradients stop here.
 R_DEVIANCE, STATSMODELS_MEAN = 1e-8, 1e-5
 R_STEPS = 25  # R's glm gives up after so many
+# How a class is named by the column of its coefficients.
+COLUMN = "column "
 # A number as R and statsmodels print it.
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 # What nothing printed shows: the caller answers for it.
@@ -125,18 +128,25 @@ class Printed:
         if self.weights is not None:
             keys["weights"] = self.weights
         source = f"regression of {target}" if target else "regression"
-        statement = {"source": source, **keys, **given}
+        statement, wider = {"source": source, **keys, **given}, list[str]()
+        counted = None
+        if not {"tolerance", "mean_tolerance"} & {*given}:
+            counted = counted_printed(statement, self.source, wanted, reader, classes, wider)
+        statement = counted or statement
         people = self.people if not {"weights"} & {*statement} else None
         release = statements_of([statement], self.source, wanted, classes, self.target, people)
         lost = [CONTRASTS] if any("level" in term for term in terms) else []
-        lost += [UNWEIGHTED] * ("weights" not in statement) + [STOPPED.format("")] * stopped
+        if counted is None:
+            lost += [UNWEIGHTED] * ("weights" not in statement) + [STOPPED] * stopped
         if family == "logistic" and not told and (tool == "R" or list(classes) != ["0", "1"]):
             named = f"P({target or 'target'} = {of})"
             lost.append(f"the order of the response's levels: {named} is read, of the last class (--param of=CLASS)")
-        return Converted(release, tool, (*lost, *self.lost))
+        return Converted(release, tool, (*lost, *wider, *self.lost))
 
     def _klass(self, klass: str, classes: Sequence[str]) -> str:
         """A class of a multinomial, by its name or its number."""
+        if klass.startswith(COLUMN) and int(klass.removeprefix(COLUMN)) + 1 < len(classes):
+            return classes[int(klass.removeprefix(COLUMN)) + 1]  # the first class is the reference
         if klass in classes:
             return klass
         if re.fullmatch("[0-9]{1,9}", klass) and int(klass) < len(classes):
@@ -341,6 +351,19 @@ def _cells(line: str, n: int) -> list[str]:
 # statsmodels.
 
 
+def _coefficient_columns(source: str, text: str) -> dict[str | None, list[tuple[str, str]]]:
+    """Names and values of ``params.to_csv()`` of a multinomial: a column for each class but the first."""
+    rows = [row for row in csv.reader(io.StringIO(text)) if row]
+    header = rows[0][1:] if rows else []
+    if not header or header != [str(i) for i in range(len(header))]:
+        expected = "columns 0, 1, ..., as params.to_csv() of MNLogit writes them"
+        raise invalid(source, "line 1", "header", expected, shorten_list(header) if header else "none")
+    for number, row in enumerate(rows[1:], 2):
+        if len(row) != len(header) + 1 or not all(re.fullmatch(NUMBER, cell.strip()) for cell in row[1:]):
+            raise invalid(source, f"line {number}", "value", f"{len(header)} numbers", shorten(",".join(row[1:])))
+    return {f"{COLUMN}{i}": [(row[0].strip(), row[i + 1].strip()) for row in rows[1:]] for i in range(len(header))}
+
+
 def _coefficient(line: str, cells: list[str], width: int) -> tuple[str, str] | None:
     """Name and value of a line of the table; statsmodels quotes no names, even with commas."""
     if len(cells) != width:
@@ -364,7 +387,10 @@ def _statsmodels(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> C
     tool, iterated = "statsmodels", {"mean_tolerance": STATSMODELS_MEAN, "assumed": True}
     stopping: dict[str, float] = iterated
     if "Results" not in text.lstrip().partition("\n")[0]:
-        printed.coefficients[None] = _coefficient_table(source, text)
+        if wanted.parameters.get("family") == "multinomial":
+            printed.coefficients |= _coefficient_columns(source, text)
+        else:
+            printed.coefficients[None] = _coefficient_table(source, text)
         return printed.converted(wanted, reader, tool, stopping)
     facts: dict[str, str] = {}
     klass: str | None = None

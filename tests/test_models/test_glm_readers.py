@@ -213,12 +213,15 @@ def test_a_width_that_is_assumed_is_not_passed(tmp_path: Path, capsys: Any) -> N
             assert estimate.verdict(max_certain=60).status == ("cannot_tell" if assumed else "pass")
             assert len(maxent.audit(found, x).get("unread", [])) == assumed
     for file, format, target, said, _ in PRINTED:
-        release = maxent.convert(
-            FOLDER / file, train=PEOPLE, target=target, parameters=said, reading=Reading(format=format)
-        )
-        words = " ".join(each.what for each in compile_release(release, PEOPLE[["age", "region"]]).unread)
-        solved = "_lm" in file or "_ols" in file or "tolerance" in said
-        assert ("where the fit stopped" in words) != solved
+        classes = ["no", "yes"] if target == "y" else ["0", "1", "2"]
+        reading = Reading(format=format)
+        alone = {"features": ["age", "region"], "classes": classes}
+        for more, assumed in ((alone, "_lm" not in file and "_ols" not in file), ({"train": PEOPLE}, False)):
+            parameters = said if more is alone else {k: v for k, v in said.items() if k != "tolerance"}
+            release = maxent.convert(FOLDER / file, target=target, parameters=parameters, reading=reading, **more)
+            words = " ".join(each.what for each in compile_release(release, PEOPLE[["age", "region"]]).unread)
+            assert ("where the fit stopped" in words) == (assumed and "tolerance" not in parameters)
+            assert satisfied(release, PEOPLE[["age", "region", target]], target)
     maxent.convert(model, target="y").save(tmp_path / "told.json")
     x.to_csv(tmp_path / "qi.csv", index=False)
     capsys.readouterr()
@@ -540,6 +543,47 @@ def test_what_a_print_does_not_show_is_lost(tmp_path: Path) -> None:
     assert "data =" not in lost
     logit = (FOLDER / "statsmodels_logit.csv").read_text(encoding="utf-8")
     assert "fit_regularized" in told(path, logit, of="yes")[1]
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [
+        ("statsmodels_logit.csv", " 3.1390,", " 2.0000,"),
+        ("r_lm_summary.txt", "0.033889", "0.043889"),
+        ("regression.pmml", '"3.1389739880329"', '"2.1389739880329"'),
+    ],
+)
+def test_a_print_that_is_no_optimum_of_the_table_is_wider(tmp_path: Path, file: str, old: str, new: str) -> None:
+    """As with a penalty, rows with weights, or few steps, which no print shows."""
+    path, text = tmp_path / "model", (FOLDER / file).read_text(encoding="utf-8")
+    assert old in text
+    target, said = ("k", {}) if "lm" in file else ("y", {"of": "yes"} if "logit" in file else {})
+    for each, fine in ((text, True), (text.replace(old, new), False)):
+        path.write_text(each, encoding="utf-8")
+        found = convert_model(path, wanted_of(target, train=PEOPLE, parameters=said), reader_of(None))
+        assert ("up to" not in " ".join(found.lost)) == fine
+        assert found.release.statements[0].document["statements"][0].get("tolerance", 0) < 1e-5 or not fine
+        assert satisfied(found.release, PEOPLE[["age", "region", target]], target)
+    if "lm" in file:
+        assert "which the training table does not have" in " ".join(found.lost)
+
+
+def test_parameters_of_a_multinomial_have_a_column_for_each_class_but_the_first(tmp_path: Path) -> None:
+    values = [[-5.3419, -96.8242], [2.8978, 13.6430], [0.9377, 8.9063], [0.1153, 1.4718]]
+    names = ["Intercept", "region[T.b]", "region[T.c]", "age"]
+    path = tmp_path / "params.csv"
+    pd.DataFrame(values, names).to_csv(path)
+    path.write_text(path.read_text(encoding="utf-8").replace("13.643", "13.6430"), encoding="utf-8")
+    options = {"train": PEOPLE, "target": "k", "parameters": {"family": "multinomial"}}
+    printed = maxent.convert(FOLDER / "statsmodels_mnlogit.csv", train=PEOPLE, target="k")
+    found = maxent.convert(path, reading=Reading(format="glm-statsmodels"), **options)
+    said = [each.statements[0].document["statements"][0]["terms"] for each in (found, printed)]
+    assert [(t["class"], float(t["value"])) for t in said[0]] == [(t["class"], float(t["value"])) for t in said[1]]
+    assert satisfied(found, PEOPLE[["age", "region", "k"]], "k") == 16
+    for wrong, says in ((",2,1\nage,1,2\n", "columns 0, 1"), (",0,1\nage,1,x\n", "line 2: value: expected 2 numbers")):
+        path.write_text(wrong, encoding="utf-8")
+        with pytest.raises(InvalidInput, match=says):
+            maxent.convert(path, reading=Reading(format="glm-statsmodels"), **options)
 
 
 def test_no_line_of_a_summary_is_skipped(tmp_path: Path) -> None:
