@@ -24,14 +24,16 @@ import numpy as np
 from maxent.constraints.compiler import compile_program
 from maxent.constraints.kinds.context import RegisterMembers
 from maxent.constraints.kinds.registry import knowledge as choices_of_knowledge
+from maxent.constraints.program.program import Linear, Regions
 from maxent.models.columns import total_count
-from maxent.models.errors import ARGUMENT, invalid
+from maxent.models.errors import ARGUMENT, Origin, invalid
 from maxent.models.release import Attribute, Target
 from maxent.models.successive.releases import rooted
 from maxent.models.tables.cells import own_names
 
 if TYPE_CHECKING:
     from maxent.constraints.program.program import Program
+    from maxent.models.arrays import FloatArray, IntArray
     from maxent.models.release import Release
     from maxent.models.tables.qi_table import QITable
 
@@ -109,3 +111,22 @@ def compile_population(release: Release, table: QITable, members: int, **given: 
         if spread or program.internal:
             return program
     return compile_program(own, table, members=RegisterMembers(members), **given)
+
+
+def with_bounds(program: Program, rows: IntArray, low: FloatArray, high: FloatArray) -> Program:
+    """A program with bounds on the people of some quasi-identifiers as constraints, of shape (n_qi, n_classes)."""
+    regions, linear = program.regions, list(program.linear)
+    cells = [np.flatnonzero(program.cells.owner == q) for q in rows.tolist()]
+    ends = regions.indptr[-1] + np.cumsum([len(own) for own in cells])
+    for i, q in enumerate(rows.tolist()):
+        origin = Origin(f"{program.table.unit} {program.table.lines[q]} of {program.table.source}")
+        each = np.eye(program.n_classes)
+        linear.append(
+            Linear("facts", origin, len(regions) + i, each, low[q], high[q], "what is proved of whole people")
+        )
+    more = Regions(
+        np.concatenate([regions.indptr, ends]).astype(regions.indptr.dtype),
+        np.concatenate([regions.indices, *cells]).astype(regions.indices.dtype),
+        (*regions.places, *[None] * len(rows)),
+    )
+    return replace(program, regions=more, linear=tuple(linear))

@@ -16,7 +16,7 @@ from maxent.api.estimate import Solving
 from maxent.api.proving import AUTO
 from maxent.constraints.compiler import implied_marginal
 from maxent.constraints.kinds.registry import knowledge as choices_of_knowledge
-from maxent.constraints.membership import members_of, named
+from maxent.constraints.membership import members_of, named, with_bounds
 from maxent.disclosure.baseline import welch
 from maxent.disclosure.measures import TOLERANCE
 from maxent.disclosure.membership import Membership, membership_of
@@ -29,8 +29,8 @@ from maxent.results.population import PopulationBounds, PopulationEstimate, cont
 from maxent.results.reliability import not_reliable, unwarned, warn_unreliable
 from maxent.results.review import LATE
 from maxent.solvers.certainty.levels import Proved, last_level, level_names, prove
-from maxent.solvers.control import Clock
-from maxent.solvers.solve.driver import silent
+from maxent.solvers.control import Clock, OutOfTime
+from maxent.solvers.solve.driver import silent, solve_program
 from maxent.solvers.solve.symmetrised import averaged
 
 if TYPE_CHECKING:
@@ -38,11 +38,16 @@ if TYPE_CHECKING:
     from maxent.constraints.program.program import Program
     from maxent.models.arrays import FloatArray, IntArray
     from maxent.models.tables.qi_table import QITable
+    from maxent.solvers.backend import Options
+    from maxent.solvers.certainty.bounds import Bounds
+    from maxent.solvers.solve.driver import Outcome
 
 Progress = Callable[[str, int, int], None]
 
 # People of a register times outcomes up to which an estimate asks all levels of proof, as bounds do.
 FEW = 100
+# Quasi-identifiers that are held to what is proved of them by constraints, at most, and solutions for it.
+MOST_HELD, ROUNDS = 200, 5
 NOBODY = "whole people cannot satisfy all that is stated: shares of people alone can"
 
 # Keys of a row that hold without an estimate that is relied on.
@@ -75,21 +80,19 @@ def population_estimate(
         settings = how.settings(clock, None)
         outcome = solve_in_time(program, how.solver, settings, progress or silent)
         refuse_contradictions(program, outcome.status)
-        mean = None if how.single_optimum else averaged(program, outcome, settings)
+        masses = _masses(program, outcome, how, settings)
         solved = time.perf_counter()
-        point = outcome.point if mean is None else replace(outcome.point, masses=mean.masses)
         few = program.individuals * program.n_classes <= FEW
         proved = proved_by_levels(case, known, program, how.bounds or (AUTO if few else level_names()[0]), clock)
         if proved.status == "inconsistent" and outcome.status == "optimal":
             refuse_contradictions(program, proved.status, whole=True)
             outcome = replace(outcome, status=proved.status, trouble=(*outcome.trouble, NOBODY))
         # An answer that is there is not lost to Ctrl-C while it is measured.
+        first = masses
+        if outcome.status == "optimal":
+            outcome, masses = _held(program, proved.bounds, outcome, masses, how, settings)
         known_of, base = membership_of(
-            program,
-            point.cells(program),
-            members,
-            proved.bounds,
-            max(how.tolerance, TOLERANCE),
+            program, masses, members, proved.bounds, max(how.tolerance, TOLERANCE), first=first
         )
         result = PopulationEstimate(
             program,
@@ -108,6 +111,46 @@ def population_estimate(
     if not result.reliable:
         warn_unreliable(f"{not_reliable(outcome.status)}; see notes and contradictions of the result")
     return result
+
+
+def _masses(program: Program, outcome: Outcome, how: Solving, settings: Options) -> FloatArray:
+    """The masses of an answer: of several optima their mean, unless one is asked for."""
+    mean = None if how.single_optimum else averaged(program, outcome, settings)
+    point = outcome.point if mean is None else replace(outcome.point, masses=mean.masses)
+    return point.cells(program)
+
+
+def _held(
+    program: Program,
+    bounds: Bounds,
+    outcome: Outcome,
+    masses: FloatArray,
+    how: Solving,
+    settings: Options,
+) -> tuple[Outcome, FloatArray]:
+    """An answer with what is proved of whole people as further constraints, those that it would not meet.
+
+    The first answer where these are too many, or there is no time for another.
+    """
+    counts, tied = program.table.counts[:, None], np.zeros(len(program.table), bool)
+    for _ in range(ROUNDS):
+        people = program.posterior(masses) * counts
+        slack = TOLERANCE * counts
+        off = ((people < bounds.low - slack) | (people > bounds.high + slack)).any(axis=1) & ~tied
+        if not off.any():
+            break
+        tied |= off
+        if tied.sum() > MOST_HELD:
+            break
+        bounded = with_bounds(program, np.flatnonzero(tied), bounds.low, bounds.high)
+        try:
+            again = solve_program(bounded, how.solver, settings)
+        except OutOfTime:
+            break
+        if again.status != "optimal":
+            break
+        outcome, masses = again, _masses(bounded, again, how, settings)
+    return outcome, masses
 
 
 def _frequent(case: Case, members: int) -> dict[str, float]:

@@ -176,6 +176,7 @@ def membership_of(
     members: int,
     bounds: Bounds,
     tolerance: float = TOLERANCE,
+    first: FloatArray | None = None,
 ) -> tuple[Membership, Mapping[str, float]]:
     """What is inferred of a register, and what is known of how frequent classes are among its members.
 
@@ -191,6 +192,8 @@ def membership_of(
         so may an answer that misses statements.
     tolerance : float
         By how much probabilities may be off.
+    first : float64, shape (n_cells, n_classes + 1), optional
+        The answer without what is proved as constraints; ``masses`` by default.
 
     Returns
     -------
@@ -199,6 +202,7 @@ def membership_of(
         ``base_rate``, the share of the most frequent class, or ``base_most``, what it is at most.
     """
     estimated, counts = program.posterior(masses), program.table.counts
+    alone = estimated if first is None else program.posterior(first)
     least, most = (side / counts[:, None] for side in (bounds.low, bounds.high))
     posterior = _within(estimated, least, most, counts, members)
     found = shares(program, masses, posterior, tolerance)
@@ -214,7 +218,7 @@ def membership_of(
         np.maximum(np.where(least[:, -1] < 1, _possible_members(program, masses, members), 0.0), member),
         proved_members(program, bounds),
         tolerance,
-        int(counts[(np.abs(posterior - estimated) > TOLERANCE).any(axis=1)].sum()),
+        int(counts[(np.abs(posterior - alone) > TOLERANCE).any(axis=1)].sum()),
     )
     low, high = (
         np.maximum(found.class_low, bounds.low.sum(axis=0)),

@@ -348,17 +348,15 @@ def test_other_estimates_are_the_optimum_of_a_generic_solver(case: Case, data: A
             if node.error_rate is not None:
                 hits = total[release.target.classes.index(node.label)]
                 limits.append(hits == (1 - node.error_rate) * cvxpy.sum(total))
+    proved = maxent.bounds(case.release, **given).bounds  # of whole people
+    limits += [mass >= proved.low, mass <= proved.high]
     entropy = cvxpy.sum(cvxpy.entr(mass)) + cvxpy.sum(cvxpy.multiply(np.log(table.counts)[:, None], mass))
     problem = cvxpy.Problem(cvxpy.Maximize(entropy), limits)
     problem.solve(solver="CLARABEL")
     assert problem.status == "optimal"
     assert result.certificate == "global"
-    if result.membership.moved:  # into what whole people prove
-        joint, proved = result.membership.joint * table.counts[:, None], maxent.bounds(case.release, **given).bounds
-        assert ((proved.low[:, :-1] - 1e-9 <= joint) & (joint <= proved.high[:, :-1] + 1e-9)).all()
-    else:
-        assert result.summary["entropy"] * len(register) == pytest.approx(problem.value, abs=1e-4)
-        np.testing.assert_allclose(result.membership.joint, mass.value[:, :-1] / table.counts[:, None], atol=2e-3)
+    assert result.summary["entropy"] * len(register) == pytest.approx(problem.value, abs=1e-4)
+    np.testing.assert_allclose(result.membership.joint, mass.value[:, :-1] / table.counts[:, None], atol=2e-3)
 
 
 @pytest.mark.parametrize("seed", [0, 2, 4])
@@ -471,6 +469,26 @@ def test_an_estimate_of_shares_of_people_is_moved_to_what_whole_people_prove(
     # What is allowed is no more than what is proved.
     assert found.numbers["possible_posterior"] <= (proved.bounds.high[:, :-1] / count).max() + 1e-9
     assert found.numbers["possible_member"] <= 1.0 - (proved.bounds.low[:, -1:] / count).min() + 1e-9
+
+
+def test_what_is_proved_of_whole_people_is_a_constraint_of_the_estimate() -> None:
+    """Three members are of four people in a leaf labelled x, or of two of class y: of the four at most one is y.
+
+    Shares of people could have more. With y = 1, (3 - x) / x = (2 - k) / k of the x + k = 2 others: x = 6 / 5.
+    """
+    nodes = [
+        {"id": "root", "attribute": "a", "branches": [{"in": [name], "child": name} for name in "abc"]},
+        {"id": "a", "label": "x"},
+        {"id": "b", "label": "y", "error_rate": 0.0},
+        {"id": "c", "counts": {"x": 1, "y": 1}},
+    ]
+    release = parse_release(release_document("t", ["x", "y"], {"a": [*"abc"]}, nodes), "tree")
+    found: Any = maxent.estimate(release, population=pd.DataFrame({"a": [*"aaaabbcc"]}), people=5)
+    assert found.certificate == "global"
+    people = found.membership.joint * found.membership.counts[:, None]
+    joint = dict(zip(found.program.table.frame()["a"], people.tolist(), strict=True))
+    np.testing.assert_allclose([joint["a"], joint["b"], joint["c"]], [[1.2, 1.0], [0.0, 0.8], [1.0, 1.0]], atol=1e-5)
+    assert found.membership.moved == 6
 
 
 def test_people_of_a_register_whom_no_leaf_has_are_proved_to_be_out() -> None:
