@@ -4,6 +4,7 @@ import itertools
 import json
 import threading
 from dataclasses import replace
+from hashlib import sha256
 from html import unescape
 from pathlib import Path
 from types import SimpleNamespace
@@ -499,6 +500,13 @@ def test_a_public_dossier_names_no_class_of_its_call_and_nothing_unread(tmp_path
     page = unescape((tmp_path / "d.html").read_text(encoding="utf-8"))
     assert "50K" not in page
     assert "To make it again" not in page
+    words = ["review", D1 / "tree.json", D1 / "truth.csv", "--target", "Salary", "--qi", ",".join(QI)]
+    main([*map(str, words), "--dossier-public", str(tmp_path / "p.html"), "--dossier", str(tmp_path / "whole.html")])
+    whole, public = ((tmp_path / name).read_text(encoding="utf-8") for name in ("whole.html", "p.html"))
+    model, table = (sha256((D1 / name).read_bytes()).hexdigest() for name in ("tree.json", "truth.csv"))
+    assert all(text in whole for text in (model, table, "truth.csv"))
+    assert model in public
+    assert table not in public  # whoever has all but the classes would find these by trying
     unread, lost = ["not read: a rate of 50K"], SimpleNamespace(lost=("Masters",))
     more: dict[str, Any] = {"knowledge": None, "row": {"control": {}}, "estimate": None}
     more |= {"register": None, "trouble": "", "release": SimpleNamespace(resampled=None)}

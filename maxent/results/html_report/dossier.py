@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 # People who are named, and leaves of each.
 WORST, LEAVES = 10, 3
 FEWER = "coarser or fewer statements, reviewed again"
+# Files that describe no person, by what they were read as.
+PUBLISHED = ("model", "release", "statements", "policy")
 NO_DRAWS_WORDS = "the file does not tell which people each tree was grown from"
 SEED = (
     "Whether the seed of the draws can be found by trying, which tells who was drawn for each tree: a small "
@@ -183,7 +185,9 @@ def dossier_of(given: Account, texts: Texts, *, public: bool = False) -> Dossier
     call, asked = review.asked.call, review.asked
     source = provenance([] if isinstance(call, str) else call, asked.options, asked.inputs, gatherer.backends)
     source = replace(source, command=call) if isinstance(call, str) else source
-    source = replace(source, command="", options=()) if public else source  # which may name classes and values
+    if public:  # options may name classes and values, and whoever has all but the classes finds these by a checksum
+        published = tuple(file for file in source.inputs if file.role in PUBLISHED)
+        source = replace(source, command="", options=(), inputs=published)
     target = shown(review.release.target.name)
     order = () if public else by_exposure(estimate)[:WORST].tolist()
     people_worst = tuple(_account_of(review, release, q) for q in order)
