@@ -127,7 +127,8 @@ class Regression:
 class RegressionSums:
     """Bounds on sums: ``low[r] <= sum_i n_i sum_c weights(r)[i, c] share_ic <= high[r]``, of n_i people like i.
 
-    ``of`` is the term and response of a row, -1 for the sum of squares; ``combined`` rows have ``rows`` as factors.
+    ``of`` is the term and response of a row, -1 for the sum of squares; ``combined`` rows have ``rows`` as factors, and
+    so have ``marked`` ones, whose people weigh 0 or, with the larger value of a term that has two, 1.
     """
 
     fit: Regression
@@ -138,6 +139,7 @@ class RegressionSums:
     high: FloatArray
     of: tuple[tuple[int, int], ...]
     combined: tuple[bool, ...]
+    marked: tuple[bool, ...]
 
     def weights(self, r: int) -> FloatArray:
         """What a person of each class adds to a row, shape (n, n_classes)."""
@@ -235,9 +237,15 @@ def sums_of(
     plain = np.zeros((len(which), *fit.value.shape))
     for r, (j, d) in enumerate(which):
         plain[r, j, d] = 1.0
-    rows, combined, of = plain, [False] * len(which), list(which)
+    marks = _marks(design[people > 0]) if sample_weight is None and fit.plain else {}
+    marking = [(j, d) for j, d in which if j in marks]
+    rows = np.concatenate([plain, np.zeros((len(marking), *fit.value.shape))])
+    for r, (j, d) in enumerate(marking, len(which)):
+        rows[r, :, d] = marks[j]
+    of = [*which, *marking]
+    combined, marked = [False] * len(of), [False] * len(which) + [True] * len(marking)
     if n <= COMBINED and len(which) > 1 and (inverse := _inverse(fit, design, cases, which)) is not None:
-        rows = np.concatenate([plain, inverse])
+        rows = np.concatenate([rows, inverse])
         combined, of = [*combined, *([True] * len(which))], [*of, *which]
     with np.errstate(over="ignore", invalid="ignore"):
         low, high = _ends(fit, design, cases, rows)
@@ -246,7 +254,8 @@ def sums_of(
         rows = np.concatenate([rows, np.zeros_like(rows[:1])])
         low, high = np.append(low, ends[0]), np.append(high, ends[1])
         of, combined = [*of, (-1, -1)], [*combined, False]
-    found = RegressionSums(fit, design, weight, rows, low, high, tuple(of), tuple(combined))
+    marked += [False] * (len(of) - len(marked))
+    found = RegressionSums(fit, design, weight, rows, low, high, tuple(of), tuple(combined), tuple(marked))
     # What the weights themselves lose to rounding, for at most all people.
     size = np.zeros(len(low))
     for block in _blocks(n):
@@ -254,6 +263,23 @@ def sums_of(
         size += [float(np.abs(here.weights(r)).max(axis=1) @ people[block]) for r in range(len(low))]
     lost = 8 * (terms + 4) * EPS * size
     return replace(found, low=low - lost, high=high + lost)
+
+
+def _marks(design: FloatArray) -> dict[int, FloatArray]:
+    """Of each column with two values other than 0 the factors of columns that make 0 and 1 of them.
+
+    They need a constant column, an intercept.
+    """
+    if not len(design):
+        return {}
+    low, high = design.min(axis=0), design.max(axis=0)
+    constant = np.flatnonzero((low == high) & (low != 0))[:1]
+    found = {}
+    for j in np.flatnonzero((low < high) & (low * high != 0)).tolist() if len(constant) else ():
+        if ((design[:, j] == low[j]) | (design[:, j] == high[j])).all():
+            found[j] = np.zeros(len(low))
+            found[j][j], found[j][constant] = np.array([1.0, -low[j] / low[constant[0]]]) / (high[j] - low[j])
+    return found
 
 
 def _blocks(n: int) -> Iterator[slice]:
@@ -630,12 +656,23 @@ class Coefficients:
             if not (np.isfinite(low) or np.isfinite(high)):
                 continue
             weights, klass = found.weights(r), self._class(found.of[r][1], found.combined[r])
+            if found.marked[r] and klass is None:
+                continue
             if klass is not None:
                 weights = weights[:, klass]
+                if found.marked[r]:
+                    exact = np.rint(weights)
+                    slack = 2 * float(np.abs(weights - exact) @ people.counts)
+                    weights, low, high = exact, low - slack, high + slack
                 low, high = _whole(weights[people.counts > 0], low, high)
             about = "" if klass is None else f" of {people.classes[klass]}"
             told = sides(low, high) if low <= high else f"no whole number, between {high:,.0f} and {low:,.0f}"
-            says = f"{self._says(found.of[r], found.combined[r], people)}{about}: {told}"
+            what = self._says(found.of[r], found.combined[r], people)
+            if found.marked[r]:
+                term = self.terms[found.of[r][0]]
+                larger = "" if term.level is not None and term.scale > 0 else "the larger value of "
+                what = f"number of people with {larger}{term}"
+            says = f"{what}{about}: {told}"
             source = "residual standard error" if found.of[r][0] < 0 else f"coefficient of {self.terms[found.of[r][0]]}"
             yield LinearStatement(weights, low, high, says, klass, source)
 

@@ -284,6 +284,26 @@ def test_the_default_regression_gives_the_cases_of_every_category(tmp_path: Path
         document = json.loads(Path(told).read_text(encoding="utf-8"))
 
 
+@pytest.mark.parametrize("scaler", [StandardScaler(), MinMaxScaler((-1, 1)), MinMaxScaler((0, 5))])
+def test_scaled_marks_are_counts_as_they_are_without_scales(scaler: Any) -> None:
+    """Of values of text and of numbers, such as a sex of 1 or 2."""
+    x = PEOPLE[["region"]].assign(sex=1 + PEOPLE.index % 2)
+    people, marked = x.assign(y=PEOPLE.y), OneHotEncoder(drop="first", sparse_output=False)
+    encoder = make_column_transformer((marked, ["region"]), remainder="passthrough")
+    told = []
+    for steps in ([encoder], [encoder, scaler]):
+        model = make_pipeline(*steps, LogisticRegression(tol=1e-8)).fit(x, PEOPLE.y)
+        release = maxent.convert(model, target="y", train=people)
+        assert satisfied(release, people, "y")
+        program = compile_release(release, x)
+        assert sum(row.weights is None for row in program.linear) == 4  # everybody, two regions and a sex
+        cells, complete = stated_cells(program)
+        told.append(({(c.people, c.klass, c.low, c.high) for c in cells}, complete))
+        assert all(c.exact for c in cells)
+    assert told[0] == told[1]
+    assert len(told[0][0]) >= 6
+
+
 def largest_gradient(model: Any, x: pd.DataFrame, y: pd.Series) -> float:
     """The largest entry of the gradient of the loss of a logistic regression, a sum over people."""
     design, ones = np.c_[np.ones(len(x)), x], (y.to_numpy()[:, None] == model.classes_).astype(float)
