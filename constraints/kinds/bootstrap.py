@@ -429,11 +429,11 @@ def drawn_moments(context: Context) -> Iterator[Linear]:
                 rows = _interval(float(mean[i]), float(wide[i]), int(n[i]), side + float(share[at[i]]), low, high)
                 more[i] = [row for row in rows if not _follows(*row)]
         held = None if once is None else once.held(t, at)
+        keys = [each.tobytes() for each in proved]
+        fresh = {key: i for i, key in enumerate(keys) if key not in known}
+        known.update(zip(fresh, _rows_of(proved[np.array([*fresh.values()], np.int64)]), strict=True))
         for i, (place, number) in enumerate(zip(at.tolist(), mean.tolist(), strict=True)):
-            key = proved[i].tobytes()
-            if key not in known:
-                known[key] = _rows_of(proved[i])
-            told = known[key]
+            told = known[keys[i]]
             if more.get(i):
                 coef, lower, upper = (np.array(part, np.float64) for part in zip(*more[i], strict=True))
                 if told is not None:
@@ -471,10 +471,13 @@ class _Once:
         return False
 
 
-def _rows_of(proved: FloatArray) -> _Rows | None:
-    """Coefficients, lower and upper ends of the rows that are there, None without any."""
-    there = proved[~np.isnan(proved[:, 0])]
-    return (there[:, :-2].copy(), there[:, -2].copy(), there[:, -1].copy()) if len(there) else None
+def _rows_of(proved: FloatArray) -> list[_Rows | None]:
+    """Coefficients, lower and upper ends of the rows of each statement that are there, None without any."""
+    there = ~np.isnan(proved[:, :, 0])
+    rows, ends = proved[there], run_ends(there.sum(axis=1)).tolist()
+    parts = [np.ascontiguousarray(each) for each in (rows[:, :-2], rows[:, -2], rows[:, -1])]
+    coef, lower, upper = parts
+    return [(coef[i:j], lower[i:j], upper[i:j]) if j > i else None for i, j in pairwise(ends)]
 
 
 def _log_side(context: Context) -> float | None:

@@ -122,6 +122,13 @@ class Certainty:
             self._alone.append(found if found is not None and found.reliable else None)
         return self._alone[0]
 
+    def take(self, early: Certainty) -> None:
+        """Take over what single leaves prove, where it was found of the same statements before they were solved."""
+        own, theirs = self.program, early.program
+        same = own.linear is theirs.linear and own.cells is theirs.cells and own.contradictions is theirs.contradictions
+        if same and not self._alone and early._alone != [None]:
+            self._alone += early._alone
+
     def early(self, clock: Clock) -> dict[str, Any]:
         """The key ``proved_least`` of a row, by the totals of single leaves: what takes no time, before a solution."""
         proof = self._of_leaves(clock)

@@ -233,9 +233,12 @@ def review_subject(
     if failed:
         told(found.judged(found.limits, mend=False))
 
+    proved: Certainty | None = None
+
     def before(program: Program, clock: Clock) -> None:
-        nonlocal found
-        found = replace(found, early=_early(in_order, program, clock, found))
+        nonlocal found, proved
+        proved = Certainty(program, in_order.truth, in_order.sensitive)
+        found = replace(found, early=_early(in_order, proved, clock, found))
         if not failed and _breaks_limits(found):
             told(found.judged(found.limits, mend=False))
 
@@ -251,6 +254,8 @@ def review_subject(
         try:
             with nullcontext() if last and estimate is None else unwarned():
                 answer = estimate_case(judged, known, left, **how)
+            if isinstance(answer.certainty, Certainty) and proved is not None:
+                answer.certainty.take(proved)
         except NoAnswerInTime as error:
             why = f"{error}: fewer trees, or fewer attributes that are no quasi-identifiers, take less"
             continue
@@ -303,7 +308,7 @@ def _breaks_limits(found: Review) -> bool:
     )
 
 
-def _early(case: Case, program: Program, clock: Clock, found: Review) -> dict[str, Any]:
+def _early(case: Case, proved: Certainty, clock: Clock, found: Review) -> dict[str, Any]:
     """What limits that are not known to be broken can be judged by before a program is solved, as keys of a row.
 
     That is totals of single leaves, leaves that are pure in truth, and right guesses of the release itself.
@@ -311,11 +316,11 @@ def _early(case: Case, program: Program, clock: Clock, found: Review) -> dict[st
     [only] = found.judged(found.limits, mend=False).releases
     left = {check.limit for check in only.checks if check.status != "fail"}
     early = dict(found.early)
-    truth, people = case.truth, program.individuals
+    truth, program, people = case.truth, proved.program, proved.program.individuals
     if left & {"max_posterior", "max_certain"}:
-        proved = Certainty(program, truth, case.sensitive).early(clock)
-        alone = {key: {**early[key], **proved[key]} for key in ("sensitive",) if key in proved}
-        early |= {**proved, **alone}
+        least = proved.early(clock)
+        alone = {key: {**early[key], **least[key]} for key in ("sensitive",) if key in least}
+        early |= {**least, **alone}
         if truth is not None:
             early["pure"] = int(program.table.counts[pure_people(program, truth)].sum())
     if truth is not None and left & {"max_right_guesses", "max_lift"} and program.single and not case.sensitive:

@@ -18,6 +18,7 @@ from maxent.constraints.rows import row_system, scale_of
 from maxent.models.columns import NOTHING
 from maxent.models.tables.classes import class_of_numbers
 from maxent.models.tables.qi_table import read_qi
+from maxent.solvers.certainty import closed
 from maxent.solvers.certainty import rows as of_rows
 from maxent.solvers.certainty.rows import _narrowed, prove
 
@@ -250,6 +251,22 @@ def test_a_review_fails_a_regression_that_tells_its_draws():
         assert judged.status == "fail"
         assert judged.draws.rows.proved == 50
         assert judged.draws.rows.why == ""
+
+
+def test_a_review_proves_what_single_leaves_tell_once(monkeypatch):
+    asked, tighten = [], closed.tighten
+
+    def counting(*given):
+        asked.append(given)
+        return tighten(*given)
+
+    monkeypatch.setattr(closed, "tighten", counting)
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(50, 2)), rng.integers(0, 5, 50)
+    model = RandomForestRegressor(5, random_state=0).fit(X, y)
+    found = maxent.review(model, X, y, target="y", values=range(5), qi=["x0", "x1"], max_certain=0)
+    assert "FAIL" in str(found)
+    assert len(asked) == 1
 
 
 def test_numbers_that_do_not_fit_the_draws_are_named():

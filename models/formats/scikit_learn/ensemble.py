@@ -62,12 +62,12 @@ def splits_of(tree: Any) -> Splits:
 
 def exact(thresholds: FloatArray) -> FloatArray:
     """Thresholds with which values of single precision are compared, as doubles; short ones stay as they are."""
-    moved = thresholds.copy()
-    for at in np.flatnonzero(np.isfinite(thresholds)).tolist():
-        threshold = float(thresholds[at])
+    moved, which = np.unique(thresholds, return_inverse=True)  # of a column many nodes have the same
+    for at in np.flatnonzero(np.isfinite(moved)).tolist():
+        threshold = float(moved[at])
         if float(np.float32(threshold)) != threshold or float(f"{threshold:.{_DIGITS}g}") != threshold:
             moved[at] = single_at_most(threshold)
-    return moved
+    return moved[which.reshape(thresholds.shape)]
 
 
 def counts_of(tree: Any) -> IntArray | None:
