@@ -274,6 +274,7 @@ class Keys:
             raise invalid(source, where, next(iter(repeated)), "each key once", "the key several times")
         self._raw: Mapping[str, object] = raw
         self._taken: set[str] = set()
+        self._known: set[str] = set()
 
     def refuse(self, key: str, expected: str, found: str | None = None) -> NoReturn:
         """Raise the error of a key."""
@@ -281,6 +282,7 @@ class Keys:
         raise invalid(self.source, self.where, key, expected, shown)
 
     def __contains__(self, key: str) -> bool:
+        self._known.add(key)
         return key in self._raw
 
     def raw(self, key: str) -> object:
@@ -292,7 +294,7 @@ class Keys:
         """Refuse keys that nobody has taken; ``more`` might have been."""
         for key in self._raw:
             if key not in self._taken:
-                known = sorted({*self._taken, *more})
+                known = sorted({*self._taken, *self._known, *more})
                 raise invalid(
                     self.source, self.where, key, f"one of {', '.join(known)}", f"an unknown key{close_to(key, known)}"
                 )

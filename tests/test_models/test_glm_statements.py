@@ -102,7 +102,8 @@ def test_counts_and_numbers_of_classes() -> None:
         ({"terms": [{"column": "age", "value": "1.0x"}]}, "value"),
         ({"family": "linear", "of": None}, "classes are no numbers"),
         ({"residual_se": {"value": "1.0"}}, "residual"),
-        ({"solver": "lbfgs"}, "unknown key"),
+        ({"solver": "lbfgs"}, "residual_se, source, terms, tolerance, weights, where, found an unknown key"),
+        ({"class_weights": {}}, "an unknown key; did you mean 'class_weight'"),
     ],
 )
 @pytest.mark.filterwarnings("ignore")
