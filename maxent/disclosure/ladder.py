@@ -37,7 +37,7 @@ ASSUMED: Mapping[str, str] = {
     "population": "the file, and a register in which the people of the data are somewhere",
     "table": "the file, and what identifies exactly these people",
     "rows": "the file, and what identifies these people, in the order in which the model was trained",
-    "all_but_one": "the file, the class of everybody but one, and what identifies that one",
+    "all_but_one": "the file, the class of all but one, and what identifies that one; not how many have each class",
 }
 
 # Why a rung has figures and no verdict.
@@ -121,9 +121,12 @@ class Figures:
         for key in AS_WELL:
             if row.get(key) is not None and by.row.get(key) is not None:
                 row[key] = max(row[key], by.row[key])
+        if row and by.row.get("pure"):
+            row["pure"] = max(row.get("pure") or 0, by.row["pure"])
         if "sensitive" in row and "sensitive" in by.row:
             alone, others = row["sensitive"], by.row["sensitive"]
-            here = (key for key in (*AS_WELL, "certain", "exposed", "proved_least") if others.get(key) is not None)
+            keys = (*AS_WELL, "certain", "exposed", "proved_least", "pure")
+            here = (key for key in keys if others.get(key) is not None)
             row["sensitive"] = {**alone, **{key: max(alone.get(key) or 0, others[key]) for key in here}}
         right = self.right_guesses
         if right is not None and least > right:

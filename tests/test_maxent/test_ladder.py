@@ -246,6 +246,15 @@ def test_what_is_wrong_with_limits_that_name_an_adversary(text: str, said: str, 
         maxent.check(D1 / "tree.json", D1 / "qi.csv", policy)
 
 
+def test_leaves_of_one_class_in_truth_count_for_whoever_knows_everybody_else() -> None:
+    people = pd.DataFrame({"C": ["a"] * 5 + ["b"] * 3, "y": ["no"] * 5 + ["yes"] * 3})
+    tree = maxent.defend(people, "none", target="y", qi=["C"], publish="labels").release
+    found = maxent.review(tree, people, qi=["C"], target="y", max_certain=7, adversary="all_but_one")
+    assert (rung(found, "all_but_one").status, rung(found, "all_but_one").figures.in_truth) == ("fail", 8)
+    alone = maxent.review(tree, people, qi=["C"], target="y", max_certain=2, adversary="all_but_one", sensitive="yes")
+    assert rung(alone, "all_but_one").status == "fail"
+
+
 def test_limits_on_the_adversary_with_the_table_may_name_it() -> None:
     named, plain = read_policy({"limits": {"table": {"max_certain": 3}}}), read_policy({"limits": {"max_certain": 3}})
     assert named.content == plain.content
