@@ -49,6 +49,7 @@ _MODEL = {"Logit": "logistic", "MNLogit": "multinomial", "Poisson": "poisson", "
 # By how much R moves the deviance in its last step, and the gradient of the mean loss at which statsmodels stops: its
 # default is a Newton method, which is far nearer; BFGS and conjugate gradients stop here.
 R_DEVIANCE, STATSMODELS_MEAN = 1e-8, 1e-5
+NNET_MEAN = 1e-3  # of nnet's multinom, which stops where its deviance hardly falls
 R_STEPS = 25  # R's glm gives up after so many
 # How a class is named by the column of its coefficients.
 COLUMN = "column "
@@ -255,7 +256,8 @@ def _call(printed: Printed, text: str, stated: bool) -> None:
     call = " ".join(found[1].split()) if found else ""
     head = re.match(r"(?:stats::)?(glm|lm)\((.*)\)$", call)
     if head is None:
-        printed.refuse("Call", "a call of glm or lm", shorten(call) if call else "none")
+        expected = "a call of glm or lm (of multinom: write.csv(coef(model)), with --param family=multinomial)"
+        printed.refuse("Call", expected, shorten(call) if call else "none")
     given = _arguments(head[2])
     formula = given.pop("formula" if "formula" in given else "", "")
     if other := next((name for name in given if name not in _HARMLESS), "offset" if "offset(" in formula else None):
@@ -300,8 +302,11 @@ def _r(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
     source, text = shown_path(path), read_text(path)
     printed = Printed(source, {})
     if "Coefficients:" not in text:
-        printed.coefficients[None] = _coefficient_table(source, text)
         printed.lost = (R_COEFFICIENTS,)
+        if wanted.parameters.get("family") == "multinomial":
+            printed.coefficients |= _multinomial(source, text, by_class=True)
+            return printed.converted(wanted, reader, "R", {"mean_tolerance": NNET_MEAN, "assumed": True})
+        printed.coefficients[None] = _coefficient_table(source, text)
         return printed.converted(wanted, reader, "R", {"deviance_tolerance": R_DEVIANCE})
     _call(printed, text, "weights" in wanted.parameters)
     ran = re.search(r"Fisher Scoring iterations: ([0-9]{1,15})", text)
@@ -351,17 +356,21 @@ def _cells(line: str, n: int) -> list[str]:
 # statsmodels.
 
 
-def _coefficient_columns(source: str, text: str) -> dict[str | None, list[tuple[str, str]]]:
-    """Names and values of ``params.to_csv()`` of a multinomial: a column for each class but the first."""
-    rows = [row for row in csv.reader(io.StringIO(text)) if row]
+def _multinomial(source: str, text: str, *, by_class: bool) -> dict[str | None, list[tuple[str, str]]]:
+    """Names and values of a CSV file with a row for each class but the first (nnet), or a column (MNLogit)."""
+    rows = [[cell.strip() for cell in row] for row in csv.reader(io.StringIO(text)) if row]
     header = rows[0][1:] if rows else []
-    if not header or header != [str(i) for i in range(len(header))]:
-        expected = "columns 0, 1, ..., as params.to_csv() of MNLogit writes them"
-        raise invalid(source, "line 1", "header", expected, shorten_list(header) if header else "none")
+    if not header or not (by_class or header == [str(i) for i in range(len(header))]):
+        expected = (
+            "terms, as write.csv(coef(model))" if by_class else "columns 0, 1, ..., as params.to_csv() of MNLogit"
+        )
+        raise invalid(source, "line 1", "header", f"{expected} writes them", shorten_list(header) if header else "none")
     for number, row in enumerate(rows[1:], 2):
-        if len(row) != len(header) + 1 or not all(re.fullmatch(NUMBER, cell.strip()) for cell in row[1:]):
+        if len(row) != len(header) + 1 or not all(re.fullmatch(NUMBER, cell) for cell in row[1:]):
             raise invalid(source, f"line {number}", "value", f"{len(header)} numbers", shorten(",".join(row[1:])))
-    return {f"{COLUMN}{i}": [(row[0].strip(), row[i + 1].strip()) for row in rows[1:]] for i in range(len(header))}
+    if by_class:
+        return {row[0]: list(zip(header, row[1:], strict=True)) for row in rows[1:]}
+    return {f"{COLUMN}{i}": [(row[0], row[i + 1]) for row in rows[1:]] for i in range(len(header))}
 
 
 def _coefficient(line: str, cells: list[str], width: int) -> tuple[str, str] | None:
@@ -388,7 +397,7 @@ def _statsmodels(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> C
     stopping: dict[str, float] = iterated
     if "Results" not in text.lstrip().partition("\n")[0]:
         if wanted.parameters.get("family") == "multinomial":
-            printed.coefficients |= _coefficient_columns(source, text)
+            printed.coefficients |= _multinomial(source, text, by_class=False)
         else:
             printed.coefficients[None] = _coefficient_table(source, text)
         return printed.converted(wanted, reader, tool, stopping)

@@ -47,6 +47,7 @@ PEOPLE = pd.read_csv(FOLDER / "people.csv")
 PRINTED = [
     ("r_coef.csv", "glm-r", "y", {"family": "logistic"}, 8),
     ("r_poisson_coef.csv", "glm-r", "k", {"family": "poisson"}, 8),
+    ("r_multinom_coef.csv", "glm-r", "k", {"family": "multinomial"}, 16),
     ("r_print.txt", None, "y", {}, 8),
     ("r_summary.txt", None, "y", {}, 8),
     ("r_lm_summary.txt", None, "k", {}, 9),
