@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from maxent.disclosure.limits import ADVERSARY, IDS, NAMES, Limits, in_words, judge_rows, limits_of, worst
+from maxent.disclosure.limits import ADVERSARY, IDS, NAMES, LimitCheck, Limits, in_words, judge_rows, limits_of, worst
 from maxent.models.arguments import Adversary, shorten
 from maxent.models.display import counted
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.hints import close_to
 
 if TYPE_CHECKING:
-    from maxent.disclosure.limits import LimitCheck
     from maxent.models.arrays import BoolArray, FloatArray, IntArray
 
 ADVERSARIES: tuple[Adversary, ...] = get_args(Adversary)
@@ -197,7 +196,7 @@ class Rung:
     @property
     def said(self) -> list[str]:
         """The same in words."""
-        return [in_words(check) for check in self.checks] or [f"cannot tell: {self.why}"]
+        return [f"cannot tell: {self.why}"] if self.figures.missing else [in_words(check) for check in self.checks]
 
     def as_dict(self) -> dict[str, Any]:
         """An entry of the key ``ladder`` of a JSON summary."""
@@ -313,7 +312,8 @@ def rung_of(
         told = figures.missing or "; ".join(filter(None, (UNNAMED, figures.note)))
         return Rung(adversary, figures, "not_assessed", told)
     if figures.missing:
-        return Rung(adversary, figures, "cannot_tell", figures.missing)
+        open_ = (LimitCheck(key, limit, None, "cannot_tell", "estimate") for key, limit in limits.as_dict().items())
+        return Rung(adversary, figures, "cannot_tell", figures.missing, tuple(open_))
     [judged] = judge_rows(limits, [figures.row]).releases
     checks = judged.checks
     if kept is not None and any(check.status == "cannot_tell" for check in checks):

@@ -246,6 +246,14 @@ def test_what_is_wrong_with_limits_that_name_an_adversary(text: str, said: str, 
         maxent.check(D1 / "tree.json", D1 / "qi.csv", policy)
 
 
+def test_a_limit_on_somebody_who_was_not_assessed_is_a_check_that_cannot_be_told() -> None:
+    truth = pd.read_csv(D1 / "truth.csv")
+    found = maxent.review(D1 / "tree.json", truth, qi=QI, target="Salary", max_certain=11, max_member=0.5).verdict()
+    own = {"id": "MX209", "key": "max_member", "limit": 0.5, "found": None, "status": "cannot_tell"}
+    assert found.as_dict()["checks"][-1].items() >= own.items()
+    assert "a register of the population: cannot tell: no register" in "".join(found.lines())
+
+
 def test_leaves_of_one_class_in_truth_count_for_whoever_knows_everybody_else() -> None:
     people = pd.DataFrame({"C": ["a"] * 5 + ["b"] * 3, "y": ["no"] * 5 + ["yes"] * 3})
     tree = maxent.defend(people, "none", target="y", qi=["C"], publish="labels").release

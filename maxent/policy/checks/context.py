@@ -160,7 +160,7 @@ def by_limit(name: str, *, proved: bool = False) -> Judge:
 def about(rung: Rung, name: str) -> Finding:
     """What a limit on an adversary of the ladder found."""
     found = next((check for check in rung.checks if check.limit == name), None)
-    if found is None:
+    if found is None or rung.figures.missing:
         return Finding("cannot_tell", None, f"not known, as {rung.why}")
     return Finding(found.status, found.found, in_words(found))
 
