@@ -20,6 +20,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Literal, cast, get_args
 
 import numpy as np
+from scipy.optimize import lsq_linear
 
 from maxent.models.arguments import shorten_list
 from maxent.models.arrays import FloatArray
@@ -478,6 +479,31 @@ def gradient_beyond(
     return beyond, lost, squares
 
 
+def prints(fit: Regression, design: FloatArray, cases: FloatArray) -> bool:
+    """Whether a fit of people, shape (n, n_classes), may have stopped at coefficients that are printed so.
+
+    Within the box the gradient is brought as near to nothing as a few steps do. What has absolute penalties or more
+    than `CHUNK` rows is not looked at.
+    """
+    if len(design) > CHUNK or (fit.l1 + fit.mean_l1).any():
+        return True
+    flat, many = np.flatnonzero(fit.free.ravel()), cases @ fit.class_weight
+    low, high = fit.value - fit.half, fit.value + fit.half + EPS * (1 + np.abs(fit.value))
+    tolerance = _tolerance(fit, design, cases.sum(axis=1), np.abs(design).T @ np.repeat(many[:, None], low.shape[1], 1))
+    for last in (False, False, False, True):
+        means = _means(fit.family, design @ fit.value, np.zeros((len(design), fit.value.shape[1]))).mean
+        slope = design.T @ ((cases * fit.class_weight) @ fit.response - many[:, None] * means)
+        slope -= (fit.l2 + fit.mean_l2 * cases.sum()) * fit.value
+        if not np.isfinite(slope).all() or last:
+            break
+        box = [(side - fit.value).ravel()[flat] for side in (low, high)]
+        step = np.zeros(fit.value.size)
+        step[flat] = lsq_linear(_hessian(fit, design, many), slope.ravel()[flat], (box[0], box[1])).x
+        fit = replace(fit, value=fit.value + step.reshape(fit.value.shape))
+    lost = 1e-9 * (1 + float(np.abs(design).max(initial=0.0)) * float(many.sum()))
+    return bool((np.abs(slope) <= tolerance + lost)[fit.free > 0].all())
+
+
 def _start(fit: Regression) -> float:
     """Largest deviance of a person before anything is fitted but, of counts, their mean."""
     if fit.family == "poisson":
@@ -675,6 +701,12 @@ class Coefficients:
             says = f"{what}{about}: {told}"
             source = "residual standard error" if found.of[r][0] < 0 else f"coefficient of {self.terms[found.of[r][0]]}"
             yield LinearStatement(weights, low, high, says, klass, source)
+
+    def prints(self, people: StatementPeople, masses: FloatArray) -> bool:
+        """Whether a fit of people of each class, shape (n_qi, n_classes), may be printed so."""
+        weight = 1.0 if self.weights is None else people.numbers(self.weights)
+        design = np.stack([term.numbers(people) for term in self.terms]).T
+        return prints(self.fit, design, masses * np.reshape(weight, (-1, 1)))
 
     def _class(self, response: int, combined: bool) -> int | None:
         """The only class that a row has weights of, if it is one."""

@@ -32,6 +32,7 @@ from maxent.models.statements.statement import (
     LinearStatement,
     Measured,
     Paired,
+    Reprinted,
     StatementKeys,
     StatementPeople,
     Where,
@@ -165,6 +166,21 @@ class StatementDocument:
                 axes = [*(test.axis(people) for test in each.where.tests), *each.content.axes(people)]
                 for row in cells_of(people, axes, each.content.counted):
                     yield _reordered(replace(row, source=f"{self.name}, {each.source}, {row.source}"), order)
+
+    def prints(self, table: QITable, classes: Sequence[str], masses: FloatArray) -> bool:
+        """Whether people of each class, shape (n_qi, n_classes), may have printed what rows tell less of."""
+        people, order = StatementPeople(table, self.target.classes, self.name), self._order(classes)
+        for each in self.statements:
+            if isinstance(each.content, Reprinted):
+                among = each.among(people)
+                if not each.content.prints(among, masses[:, order] * (among.counts > 0)[:, None]):
+                    return False
+        return True
+
+    @property
+    def refitted(self) -> bool:
+        """Whether rows tell less than some statement does."""
+        return any(isinstance(each.content, Reprinted) for each in self.statements)
 
     def only(self, sources: Collection[str]) -> StatementDocument:
         """The document with those of its statements whose sources are among some."""

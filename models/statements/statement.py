@@ -123,6 +123,15 @@ class Measured(StatementKeys, Protocol):
         ...
 
 
+@runtime_checkable
+class Reprinted(StatementKeys, Protocol):
+    """Content of which linear rows tell less than it does: more tables of people satisfy them than print it."""
+
+    def prints(self, people: StatementPeople, masses: FloatArray) -> bool:
+        """Whether people of each class, shape (n_qi, n_classes), may have printed it."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class StatementPeople:
     """The people of a table by quasi-identifier, with columns, and ``total`` of each class, at least and most.

@@ -102,7 +102,12 @@ def prove(
     def of_case(piece: Program, level: str, who: BoolArray, at: Bounds) -> Proved:
         return _prove(piece, level, clock, who & everybody, at)
 
-    return by_cases(program, last, found, of_case, clock)
+    found = by_cases(program, last, found, of_case, clock)
+    if last != LEVELS[-1].name or found.status != "proved":
+        return found
+    from maxent.solvers.certainty.settled import refitted
+
+    return refitted(program, found, everybody)
 
 
 def _prove(program: Program, last: str, clock: Clock, asked: BoolArray | None, start: Bounds | None) -> Proved:

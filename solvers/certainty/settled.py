@@ -12,6 +12,7 @@ from maxent.constraints.program.program import Linear, Regions
 from maxent.constraints.program.residuals import Evaluator
 from maxent.models.errors import Origin
 from maxent.models.packages import installed
+from maxent.solvers.certainty.bounds import whole_numbers
 from maxent.solvers.certainty.cases import cases_of
 from maxent.solvers.certainty.witness import MET, handed_out, worlds_of
 from maxent.solvers.control import Clock
@@ -22,9 +23,17 @@ from maxent.solvers.worlds.settle import Patience, kept_elsewhere
 if TYPE_CHECKING:
     from maxent.constraints.program.program import Program
     from maxent.models.arrays import BoolArray, IntArray
+    from maxent.models.statements.read import StatementDocument
+    from maxent.solvers.certainty.bounds import Proved
 
 # Seconds for all sums, and for one question.
 SECONDS, QUESTION = 10.0, 2.0
+# People up to whom tables are looked for that print a regression, where its sums leave a class open.
+REFITTED = 100
+NOTE = (
+    "a regression tells more than the sums that its coefficients bound: classes that these leave open may follow, as "
+    "no two tables of people that print the coefficients were found for them"
+)
 # Cells of a program, and people of a class in these: what is summed over.
 ClassCells = tuple["IntArray", int]
 
@@ -138,4 +147,35 @@ def holds(program: Program, world: IntArray) -> bool:
     np.add.at(people, program.cells.owner, masses)
     if program.contradictions or (cases is not None and not cases.hold(people)):
         return False
-    return Evaluator(program).max_violation(masses) <= MET
+    if Evaluator(program).max_violation(masses) > MET:
+        return False
+    classes = program.release.target.classes
+    return all(each.prints(program.table, classes, people) for each in _refitted(program))
+
+
+def _refitted(program: Program) -> list[StatementDocument]:
+    """Documents of which tables that satisfy all rows may not print a statement."""
+    target = program.release.target
+    return [
+        each
+        for each in program.release.statements
+        if each.refitted and not target.register and set(each.target.classes) == set(target.classes)
+    ]
+
+
+def refitted(program: Program, found: Proved, asked: BoolArray) -> Proved:
+    """Bounds of whole people, of whom those count as not asked about whom no two tables that print all tell apart."""
+    bounds = found.bounds
+    questions = bounds.open & asked[:, None] & ~bounds.unasked
+    if not questions.any() or program.individuals > REFITTED or not _refitted(program):
+        return found
+    pairs = np.argwhere(questions)
+    sums = [(np.flatnonzero(program.cells.owner == q), k) for q, k in pairs.tolist()]
+    low, high = whole_numbers(bounds.low, bounds.high)
+    settled = Settled(program, sums, low[questions], high[questions])
+    settled.ask()
+    if not settled.unsettled.any():
+        return found
+    unasked = bounds.unasked.copy()
+    unasked[questions] |= settled.unsettled
+    return replace(found, bounds=replace(bounds, unasked=unasked, notes=(*bounds.notes, NOTE)))

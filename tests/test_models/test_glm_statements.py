@@ -133,3 +133,30 @@ def test_coefficients_to_which_no_number_of_people_rounds_are_refused() -> None:
     for level in ("closed", "integer"):
         with pytest.raises(InvalidInput, match=r"Table 2, coefficient of intercept.*no whole number, between 3 and 4"):
             maxent.bounds(parse_statements(said, "paper.json").release, frame, level=level)
+
+
+def test_classes_that_only_refits_settle_are_not_passed() -> None:
+    """Sums leave more classes of six people open than the digits do: of all 64 tables few print them."""
+    frame = pd.DataFrame({"age": [30, 30, 22, 22, 22, 37], "region": list("NWNNNW")})
+    terms = [
+        {"intercept": True, "value": "-0.4"},
+        {"column": "age", "value": "0.0"},
+        {"column": "region", "level": "W", "value": "-0.1"},
+    ]
+    said = document({"family": "logistic", "of": "yes", "terms": terms, "l2": 0.3, "tolerance": 1e-6})
+    release = parse_statements(said, "paper.json").release
+    limits = {"max_certain": 0, "max_certain_proved": 0, "max_stated_zeros": 0}
+    rows = maxent.check(release, frame, {"limits": limits}).rows
+    assert [row.status for row in rows if row.check.key in limits] == ["cannot_tell"] * 3
+    found = maxent.bounds(release, frame, level="integer")
+    assert found.summary["pairs_not_asked"] > 0
+    assert any("regression" in note for note in found.summary["notes"])
+
+
+def test_classes_that_tables_print_both_ways_are_open() -> None:
+    """Three of six have log odds of 0, whoever they are."""
+    terms = [{"intercept": True, "value": "0.0"}]
+    said = document({"family": "logistic", "of": "yes", "terms": terms, "tolerance": 1e-6})
+    release = parse_statements(said, "paper.json").release
+    rows = maxent.check(release, pd.DataFrame({"a": list("uvwxyz")}), {"limits": {"max_certain": 0}}).rows
+    assert [row.status for row in rows if row.check.key == "max_certain"] == ["pass"]

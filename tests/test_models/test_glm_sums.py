@@ -9,7 +9,7 @@ import pytest
 from sklearn.linear_model import ElasticNet, LogisticRegression, PoissonRegressor, Ridge
 
 from maxent.models.arrays import FloatArray
-from maxent.models.statements.glm import EPS, Regression, RegressionSums, Stopping, _tolerance, sums_of
+from maxent.models.statements.glm import EPS, Regression, RegressionSums, Stopping, _tolerance, prints, sums_of
 from tests.support.search import cases
 
 LBFGS = 64 * EPS
@@ -93,6 +93,7 @@ def test_the_truth_is_inside(seed: int) -> None:
             error = float(np.sqrt((rest**2 * (1 if weight is None else weight)).sum() / (n - _rank(design))))
             said = replace(said, residual=(round(error, digits), 0.5 * 10.0**-digits))
         assert not off(sums_of(said, design, np.ones(n), weight), y).any()
+        assert prints(said, design, np.eye(len(fit.response))[y] * (1.0 if weight is None else weight[:, None]))
 
 
 def test_degrees_of_freedom_are_of_people_who_weigh_something() -> None:
