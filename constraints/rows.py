@@ -249,11 +249,12 @@ def _of_draws(
         rows = rows[stated[place[rows]]]
         if not len(rows):
             continue
-        here, number = np.unique(place[rows], return_inverse=True)
+        held_at = np.bincount(place[rows], minlength=len(places)) > 0
+        here, number = np.flatnonzero(held_at), (np.cumsum(held_at) - 1)[place[rows]]
         many = drawn[t, rows]
-        matrix = sparse.csr_matrix((many, (number.ravel(), rows)), shape=(len(here), len(table)), dtype=np.int64)
+        matrix = sparse.csr_matrix((many, (number, rows)), shape=(len(here), len(table)), dtype=np.int64)
         if not release.blurred:
-            many_here, records = np.bincount(number.ravel(), many), np.bincount(number.ravel())
+            many_here, records = np.bincount(number, many), np.bincount(number)
             said_here, others = totals[here], distinct[here]
             for says, found, said, of in (
                 ("draws", many_here.astype(np.int64), said_here, (said_here != UNKNOWN) & (said_here != many_here)),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from maxent.models.arrays import FloatArray, IntArray, ranges, run_ends
+from maxent.models.arrays import BoolArray, FloatArray, IntArray, ranges, run_ends
 from maxent.models.columns import NOTHING, Tests
 from maxent.models.nodes import Nodes, links_of, parts_of
 
@@ -247,7 +247,8 @@ class Routes:
 
     ``column``, shape (n_places,): the row of the matrix that a place tests, -1 of a leaf. ``first``: its first branch.
     ``codes``: of a column of codes the code of each value of its attribute, -1 of none; None of numbers. ``lacking``:
-    the number that stands for a missing one, by column.
+    the number that stands for a missing one, by column. ``halved``, shape (n_places,): whether a place has two branches
+    and every number takes one of them.
     """
 
     tests: Tests
@@ -259,6 +260,7 @@ class Routes:
     codes: Sequence[IntArray | None]
     sizes: IntArray
     lacking: npt.NDArray[Any]
+    halved: BoolArray
 
     def __call__(self, matrix: npt.NDArray[Any]) -> IntArray:
         """The place where each row ends: a leaf, or the inner node of which no branch takes it; shape (n_rows,).
@@ -297,6 +299,8 @@ class Routes:
 
     def _numbered(self, at: IntArray, found: npt.NDArray[Any]) -> IntArray:
         """The branch that each number takes at a place, -1 where none does."""
+        if self.halved[at].all():
+            return (found > self.high[self.first[at]]).astype(np.int64)
         went, first, many = np.full(len(at), -1, np.int64), self.first[at], self.places.n_branches[at]
         for i in range(int(many.max())):
             branch = first + i if (many > i).all() else np.where(many > i, first + i, first)
@@ -359,7 +363,13 @@ def routes_of(
             low[mine], high[mine] = (np.searchsorted(level, each[mine], side="right") - 1 for each in (low, high))
         low, high = (np.nan_to_num(each, posinf=0, neginf=0).astype(np.int32) for each in (low, high))
         lacking = lacking.astype(np.int32)
-    return Routes(tests, places, column, first, low, high, codes, np.array(sizes, np.int64), lacking)
+    width, halved = np.array(sizes, np.int64), np.zeros(len(places), bool)
+    if levels is not None:
+        two = np.flatnonzero((places.n_branches == 2) & (column >= 0))
+        left, of = first[two], column[two]
+        whole = (high[left] == low[left + 1]) & (low[left] == -1) & (high[left + 1] == width[of] - 1)
+        halved[two] = whole & (width[of] > 0) & (lacking[of] == -2)
+    return Routes(tests, places, column, first, low, high, codes, width, lacking, halved)
 
 
 def assign(tree: Tree, attributes: Sequence[Attribute], columns: Sequence[npt.NDArray[Any]]) -> IntArray:

@@ -281,6 +281,20 @@ def test_cells_are_in_the_leaves_of_their_people(case: Case) -> None:
             assert sorted(cells.trees[t].at(place).tolist()) == np.flatnonzero(here).tolist()
 
 
+def test_nodes_that_halve_numbers_look_at_one_branch_unless_numbers_are_missing() -> None:
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    model = RandomForestClassifier(1, random_state=0).fit(X, X[:, 0] > 0.3 * X[:, 1])
+    release = maxent.from_sklearn(model, target="y", features=["a", "b"])
+    table, tree = read_qi(pd.DataFrame(X, columns=["a", "b"]), release), release.trees[0]
+    held = number_places(tree)
+    attributes = release.attributes[0], replace(release.attributes[1], missing=True)
+    levels = table.levels[0], np.append(table.levels[1], np.nan)
+    routes = tree_places.routes_of(tree, held, attributes, levels)
+    assert routes.halved[routes.column == 0].all()
+    assert not routes.halved[routes.column != 0].any()
+    assert {*routes.column.tolist()} == {-1, 0, 1}
+
+
 def below(held: Any, place: int) -> set[int]:
     """A place and all below it."""
     return {place}.union(*(below(held, child) for child in held.children[place]))
