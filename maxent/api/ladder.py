@@ -293,9 +293,11 @@ def answers_of(release: Release) -> list[Node] | None:
 def gives_probabilities(release: Release, reached: IntArray) -> BoolArray:
     """Whether the answers of all trees at the places of cells are probabilities: numbers and bare classes are not.
 
+    Nor are shares of counts that were rounded or suppressed: 0 of 15 may be 2.
+
     ``reached`` and the result have the shapes (n_cells, n_trees) and (n_cells,).
     """
-    if predicts_numbers(release) or (release.predicts == "vote" and len(release.trees) == 1):
+    if release.blurred or predicts_numbers(release) or (release.predicts == "vote" and len(release.trees) == 1):
         return np.zeros(len(reached), bool)
     if release.predicts == "score":
         return np.full(len(reached), states_shares(release))
@@ -467,7 +469,7 @@ def _of_others(case: Case, program: Program, left: BoolArray, full: bool) -> Fig
     q = int(worst_first(-open_.min(axis=1).astype(np.float64), (open_ == 1).any(axis=1), case.people.lines)[0])
     x = int(open_[q].argmin())
     possible = [name for name, here in zip(classes, left[q, x], strict=True) if here]
-    worst: dict[str, Any] = {"qi": case.people.named(q), "people": int(case.people.counts[q])}
+    worst: dict[str, Any] = {"qi": case.people.named(q), "people": int(truth[q, x])}
     worst |= {"class": possible[0], "probability": 1.0, "proved": True} if len(possible) == 1 else {"classes": possible}
     row: dict[str, Any] = {
         **{"release": "release", "status": "optimal", "individuals": people, "unread": ()},

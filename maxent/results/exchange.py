@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from maxent.results.html_report.dossier import Account
 
 ACRO = "1.0.2"  # the version whose loader reads the folder: it reads no other
-HOME = "https://pypi.org/project/maxent/"
+HOME = "urn:maxent:software"  # it has no page; one of a package index would be of whoever takes the name there
 CHECK = "https://w3id.org/shp#DisclosureCheck"
 METADATA = "ro-crate-metadata.json"
 PROFILE = "https://w3id.org/5s-crate/0.4"

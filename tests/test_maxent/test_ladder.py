@@ -246,6 +246,29 @@ def test_what_is_wrong_with_limits_that_name_an_adversary(text: str, said: str, 
         maxent.check(D1 / "tree.json", D1 / "qi.csv", policy)
 
 
+def test_people_alike_of_several_classes_are_counted_by_their_class() -> None:
+    people = pd.DataFrame({"C": ["a"] * 5 + ["b"] * 3, "y": ["no", "no", "no", "yes", "yes", "no", "no", "yes"]})
+    tree = maxent.defend(people, "none", target="y", qi=["C"]).release
+    worst = rung(maxent.review(tree, people, qi=["C"], target="y"), "all_but_one").as_dict()["worst"]
+    alike = (people["C"] == worst["qi"]["C"]) & (people["y"] == worst["class"])
+    assert (worst["people"], worst["others"]) == (alike.sum(), 8 - alike.sum())
+
+
+def test_an_answer_of_rounded_counts_makes_nobody_certain(tmp_path: Path) -> None:
+    people = pd.DataFrame({"C": ["a"] * 16 + ["b"] * 32, "y": ["no"] * 14 + ["yes"] * 2 + ["no"] * 11 + ["yes"] * 21})
+    maxent.defend(people, "none", target="y", qi=["C"]).release.save(tmp_path / "tree.json")
+    tree = json.loads((tmp_path / "tree.json").read_text(encoding="utf-8"))
+    for node in tree["trees"][0]["nodes"]:
+        node.pop("n", None)
+    for node in tree["trees"][0]["nodes"][1:]:
+        node["counts"] = {name: 5 * round(count / 5) for name, count in node["counts"].items()}
+    tree["release"] = {"rounded": {"base": 5, "method": "nearest"}}
+    (tmp_path / "tree.json").write_text(json.dumps(tree), encoding="utf-8")
+    words = {"qi": ["C"], "target": "y", "max_certain": 0, "adversary": "predictions"}
+    found = maxent.review(tmp_path / "tree.json", people, **words)
+    assert (rung(found, "predictions").figures.certain, rung(found, "predictions").status) == (0, "pass")
+
+
 def test_a_limit_on_somebody_who_was_not_assessed_is_a_check_that_cannot_be_told() -> None:
     truth = pd.read_csv(D1 / "truth.csv")
     found = maxent.review(D1 / "tree.json", truth, qi=QI, target="Salary", max_certain=11, max_member=0.5).verdict()
