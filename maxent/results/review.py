@@ -334,9 +334,12 @@ class Review(Exchanged, Summarised):
         return self._with_draws(rung_of(adversary, figures, limits, kept))
 
     def _with_draws(self, rung: Rung) -> Rung:
-        """The same failed, or not told, where draws are: whoever has the file and the table is never passed by it."""
-        draws = self.draws
-        if ADVERSARY not in CONTAINS[rung.adversary] or rung.status == "not_assessed" or not draws.counts:
+        """The same failed, or not told, where draws are: whoever has the file and the table is never passed by it.
+
+        That nobody knows the order of the rows takes nothing back of who does.
+        """
+        draws, taken_back = self.draws, rung.adversary != ORDERED and not self.draws.counts
+        if ADVERSARY not in CONTAINS[rung.adversary] or rung.status == "not_assessed" or taken_back:
             return rung
         status = worst([cast(Any, rung.status), draws.status])
         told = f"{NO_DRAWS_ID}: {draws.said}"
