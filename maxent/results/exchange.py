@@ -282,13 +282,20 @@ def save_sacro(path: str | os.PathLike[str], given: Handover) -> None:
 
 
 def refused_sacro(folder: Path) -> str | None:
-    """Why a folder of ACRO must not be replaced; None where it is ours, and nobody decided by it."""
+    """Why a folder of ACRO must not be replaced; None where it is as we wrote it."""
     document = _document(folder / "results.json")
     results = document.get("results")
     found = list(results.values()) if isinstance(results, dict) else []
     if not found or not all(isinstance(each, dict) and each.get("command") in _COMMANDS for each in found):
         return "which this command did not write"
-    return "which has a reviewer's decision" if "reviewer_summary" in document else None
+    names = {str(file.get("name")) for each in found for file in each.get("files", ()) if isinstance(file, dict)}
+    others = {each.name for each in folder.iterdir()} - {*names, "results.json", "config.json", "checksums"}
+    try:
+        told = (folder / "checksums" / "results.json.txt").read_text(encoding="utf-8").strip()
+    except (OSError, ValueError):
+        told = ""
+    changed = others or told != _sha256(folder / "results.json")
+    return "which somebody changed, as with a reviewer's decision" if changed else None
 
 
 def _document(path: Path) -> dict[str, Any]:

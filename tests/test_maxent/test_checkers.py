@@ -446,10 +446,13 @@ def test_commands_write_the_folders_and_refuse_what_lies_in_them(
         assert main([*call, *wrong]) == 2
         assert said in capsys.readouterr().err
     document = json.loads((tmp_path / "out" / "results.json").read_text())
-    document["reviewer_summary"] = "approved"
-    (tmp_path / "out" / "results.json").write_text(json.dumps(document))
-    assert main([*call, "--sacro", out]) == 2
-    assert main([*call, "--sacro", out, "--force"]) == 0
+    document["results"]["output_0"]["comments"] = ["ask for rounded counts"]
+    for name, text in (("results.json", json.dumps(document)), ("letter.txt", "approved")):
+        (tmp_path / "out" / name).write_text(text)
+        assert main([*call, "--sacro", out]) == 2
+        assert "a reviewer's decision" in capsys.readouterr().err
+        assert main([*call, "--sacro", out, "--force"]) == 0
+        assert main([*call, "--sacro", out]) == 0
 
 
 # Folders of SACRO-ML.
