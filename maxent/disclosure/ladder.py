@@ -249,6 +249,7 @@ class Rung:
         """The same in a sentence for whoever decides."""
         found = self.figures
         told = f"knows the class of {found.proved_words} for certain, by proof"
+        told += ", as far as proofs were sought" * found.proved_words.startswith("at least")
         if found.unproved:
             whose = f"the class of {found.certain:,}" if found.certain else "nobody's class"
             told = f"knows {whose} for certain by the estimate; {found.unproved}"

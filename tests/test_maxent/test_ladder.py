@@ -878,7 +878,8 @@ def test_whoever_is_worst_off_by_draws_is_of_the_rows(tmp_path: Path) -> None:
     assert (rows.worst["class"], rows.worst["proved"]) == (y[first], True)
     found.dossier(tmp_path / "d.html")
     page = unescape((tmp_path / "d.html").read_text(encoding="utf-8")).partition('id="published"')[0]
-    assert "The file tells which people each tree was grown from: publish it without them, as maxent strip does" in page
+    assert "The file tells from which people each tree was grown" in page
+    assert "The command maxent strip takes that out of the file" in page
     assert "seed of the draws can be found" not in page
     off = page.partition("<h3>Who is worst off</h3>")[2]
     assert f"an adversary with the rows in training order knows y “{y[first]}” for certain, by proof" in off

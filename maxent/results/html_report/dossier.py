@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from maxent.disclosure.ladder import restricted
-from maxent.disclosure.limits import IDS, NO_DRAWS, NO_DRAWS_ID, PLAIN, WAY_OUT, WITH
+from maxent.disclosure.limits import IDS, NO_DRAWS, NO_DRAWS_ID, PLAIN, WITH
 from maxent.models.defenses.method import CERTAIN
 from maxent.models.display import counted
 from maxent.models.errors import ARGUMENT, invalid, printable
@@ -44,6 +44,11 @@ if TYPE_CHECKING:
 # People who are named, and leaves of each.
 WORST, LEAVES = 10, 3
 FEWER = "coarser or fewer statements, reviewed again"
+# What it means that a file tells draws, and what to do.
+DRAWS_TOLD = (
+    "The file tells from which people each tree was grown, so that classes may be computed. The command maxent "
+    "strip takes that out of the file; it can then only be found by trying random seeds."
+)
 # Files that describe no person, by what they were read as.
 PUBLISHED = ("model", "release", "statements", "policy")
 NO_DRAWS_WORDS = "the file does not tell which people each tree was grown from"
@@ -272,7 +277,7 @@ def _beyond(given: Account, *, public: bool) -> Iterator[str]:
     if given.status == "fail" and failed:
         yield f"It fails for an adversary with {', and for one with '.join(failed)}."
     if any(c["key"] == NO_DRAWS and c["status"] == "fail" and not c.get("off") for c in given.checks):
-        yield f"The file tells which people each tree was grown from: {WAY_OUT.replace('`', '')}."
+        yield DRAWS_TOLD
     if given.mend.startswith("no change"):
         yield f"N{given.mend[1:]}."
     elif given.mend:
