@@ -105,6 +105,14 @@ class Figures:
         pure: int = (row.get("individuals") if alike else row.get("pure")) or 0
         return pure if pure > max(self.certain or 0, self.certain_proved or 0) else 0
 
+    @property
+    def sensitive_words(self) -> str:
+        """``; 0 of a sensitive class``, where limits are about some classes and others are certain; else empty."""
+        alone = self.row.get("sensitive")
+        if alone is None or not max(self.certain or 0, self.certain_proved or 0):
+            return ""
+        return f"; {max(alone.get('certain') or 0, proved_of(alone) or 0):,} of a sensitive class"
+
     def raised(self, by: Figures, name: str) -> Figures:
         """The same for an adversary whose knowledge contains another's: who proves and guesses as much, or more."""
         if self.missing:
@@ -223,7 +231,8 @@ class Rung:
         asked`` where nothing is proved; ``; 3 in truth`` where limits count more people, by the truth.
         """
         more = self.figures.in_truth
-        return self._certain_words + (f"; {more:,} in truth, in leaves of one class" if more else "")
+        told = self._certain_words + self.figures.sensitive_words
+        return told + (f"; {more:,} in truth, in leaves of one class" if more else "")
 
     @property
     def _certain_words(self) -> str:
@@ -259,6 +268,7 @@ class Rung:
             told += f"; the estimate alone finds {found.certain:,}"
         elif found.certain == 0:
             told = "knows nobody's class for certain"
+        told += found.sensitive_words
         if found.in_truth:
             told += f"; {found.in_truth:,} are in truth in leaves of one class, and limits count them as certain"
         if found.right_guesses is None:

@@ -288,6 +288,14 @@ def test_leaves_of_one_class_in_truth_count_for_whoever_knows_everybody_else() -
     assert rung(alone, "all_but_one").status == "fail"
 
 
+def test_a_rung_says_how_many_are_certain_of_a_sensitive_class() -> None:
+    people = pd.DataFrame({"C": ["a"] * 5 + ["b"] * 3, "y": ["no"] * 5 + ["yes"] * 3})
+    tree = maxent.defend(people, "none", target="y", qi=["C"]).release
+    told = rung(maxent.review(tree, people, qi=["C"], target="y", max_certain=5, sensitive="yes"), "table")
+    assert (told.certain_words, told.status) == ("8 proved; 3 of a sensitive class", "pass")
+    assert told.plain.startswith("knows the class of 8 for certain, by proof; 3 of a sensitive class;")
+
+
 def test_limits_on_the_adversary_with_the_table_may_name_it() -> None:
     named, plain = read_policy({"limits": {"table": {"max_certain": 3}}}), read_policy({"limits": {"max_certain": 3}})
     assert named.content == plain.content
