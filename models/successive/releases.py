@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from maxent.models.arguments import shorten_list
 from maxent.models.defenses.registry import stated
 from maxent.models.errors import InvalidInput, Problem
+from maxent.models.formats.release_reader import UNNAMED
 from maxent.models.release import Attribute, Branch, Defense, Induction, Node, Release, Rounded, Target, Tree
 from maxent.models.tables.cells import own_names
 
@@ -208,13 +209,18 @@ def _coarsest(releases: Sequence[Release]) -> Rounded | None:
     return Rounded(max(off) + 1, "random") if off else None
 
 
+# Beside the name of a target that no model has.
+OF_NOBODY = " (class is the name where a model gives none: maxent.convert(model, target=) gives one)"
+
+
 def _targets(releases: Sequence[Release], names: Sequence[str]) -> Iterator[Problem]:
     """Targets that are not that of the first release; classes may be in another order."""
     first = releases[0].target
     for name, release in zip(names[1:], releases[1:], strict=True):
         target = release.target
         if target.name != first.name:
-            yield Problem(name, "target", f"{first.name!r}, as in {names[0]}", repr(target.name))
+            own = OF_NOBODY * (UNNAMED in (first.name, target.name))
+            yield Problem(name, "target", f"{first.name!r}, as in {names[0]}{own}", repr(target.name))
         elif _classes(target) != _classes(first):
             expected = f"the same classes as in {names[0]}: {shorten_list(first.classes)}"
             yield Problem(name, "classes", expected, shorten_list(target.classes))

@@ -71,6 +71,7 @@ def test_public_wins_and_another_order_of_values_ends_comparisons():
     ("other", "says"),
     [
         (replace(OLD, target=Target("Z", ("a", "b"))), "new: target: expected 'Y', as in old, found 'Z'"),
+        (replace(OLD, target=Target("class", ("a", "b"))), r"as in old \(class is the name .*vert\(model, target=\)"),
         (release(A, classes=("a", "c")), "new: classes: expected the same classes as in old"),
         (release(Attribute("A", "numeric")), "new: A: expected a categorical attribute, as in old, found numeric"),
         (replace(OLD, boosting=Boosting("logit")), "new: boosting: expected trees that state classes"),
