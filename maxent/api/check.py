@@ -15,7 +15,7 @@ from maxent.api.compile import Knowledge
 from maxent.api.convert import as_published, converted, wanted_of
 from maxent.api.estimate import Progress, Solving
 from maxent.api.review import review_subject
-from maxent.api.review_input import Subject, apart, files_of, with_others
+from maxent.api.review_input import Subject, apart, files_of, named_by_statements, with_others
 from maxent.disclosure.ladder import ADVERSARIES, MEMBER, about, check_adversary
 from maxent.disclosure.limits import ADVERSARY, IDS, NO_DRAWS_ID, UNORDERED, Limits
 from maxent.models.arguments import shorten
@@ -187,7 +187,9 @@ def read_by(release: Any, policy: Policy, said: Mapping[str, Any]) -> tuple[dict
         **{name: said.get(name) or policy.file_of(name) for name in ("facts", "marginal")},
     }
     inputs = [found for role, path in paths.items() for found in hashed(role, path)]
-    inputs += [found for path in beside for found in hashed("statements", path)]
+    inputs += [
+        found for path in (*beside, *named_by_statements([main, *beside])) for found in hashed("statements", path)
+    ]
     inputs += [found for file in policy.files for found in hashed("policy", file.path)]
     return paths | {"policy": _policy_file(said)}, tuple(inputs)
 

@@ -25,6 +25,7 @@ from maxent.api.review_input import (
     Subject,
     apart,
     files_of,
+    named_by_statements,
     named_classes,
     subject_of,
     subjects_of,
@@ -558,7 +559,9 @@ def review_call(call: decision_options.Reviewing, limits: Mapping[str, Any]) -> 
         "sample_weight": weights,
     }
     inputs = [found for role, path in paths.items() for found in hashed(role, path)]
-    inputs += [found for path in beside for found in hashed("statements", path)]
+    inputs += [
+        found for path in (*beside, *named_by_statements([main, *beside])) for found in hashed("statements", path)
+    ]
     given = {
         each.name: _plain(getattr(call, each.name))
         for each in fields(call)

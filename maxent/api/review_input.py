@@ -41,6 +41,7 @@ from maxent.models.formats.scikit_learn.pipelines import aside_in, final_of, joi
 from maxent.models.hints import close_to
 from maxent.models.reading import Reading, reader_of
 from maxent.models.release import Attribute, Release
+from maxent.models.statements.read import documents_beside
 from maxent.models.statements.rule_models import fitted_statements, is_statement
 from maxent.models.successive.releases import with_statements
 from maxent.models.tables.classes import named_targets
@@ -259,7 +260,16 @@ def apart(model: Any) -> list[Any]:
 def files_of(model: Any) -> tuple[str, ...]:
     """The files of what is published, the model first; none where any of it is no file."""
     given = apart(model)
-    return tuple(map(os.fspath, given)) if all(isinstance(each, (str, PathLike)) for each in given) else ()
+    if not all(isinstance(each, (str, PathLike)) for each in given):
+        return ()
+    return tuple(dict.fromkeys([*map(os.fspath, given), *named_by_statements(given)]))
+
+
+def named_by_statements(given: Iterable[Any]) -> list[str]:
+    """The files of releases that statements name, by whose answers they are."""
+    return [
+        file for each in given if isinstance(each, (str, PathLike)) and _states(each) for file in documents_beside(each)
+    ]
 
 
 def _states(model: Any) -> bool:

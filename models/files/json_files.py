@@ -70,7 +70,7 @@ def json_object(data: bytes, source: str) -> dict[str, object]:
         raise invalid(source, "document", "content", "a JSON object, {...}", _kind(text[first]))
     try:
         document: dict[str, object] = json.loads(
-            text, parse_constant=Unreadable, parse_float=_float, parse_int=_int, object_pairs_hook=_object
+            text, parse_constant=Unreadable, parse_float=finite_float, parse_int=_int, object_pairs_hook=_object
         )
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
@@ -132,10 +132,21 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return content if len(content) == len(pairs) else RepeatedKeys(pairs)
 
 
-def _float(text: str) -> float | Unreadable:
+class Scientific(float):
+    """A float as it was written, with an exponent: 1.1e2 was rounded to tens, 110.0 to tenths."""
+
+    text: str
+
+
+def finite_float(text: str) -> float | Unreadable:
     """A finite float; a literal beyond the largest float stays as written."""
     value = float(text)
-    return value if math.isfinite(value) else Unreadable(text)
+    if not math.isfinite(value):
+        return Unreadable(text)
+    if "e" in text or "E" in text:
+        value = Scientific(value)
+        value.text = text.replace("_", "")  # of TOML
+    return value
 
 
 def _int(text: str) -> int | Unreadable:

@@ -10,6 +10,7 @@ from typing import Any
 
 from maxent.models.arguments import shorten
 from maxent.models.errors import Problem, invalid
+from maxent.models.files.json_files import finite_float
 from maxent.models.hints import close_to
 
 Path = tuple[str, ...]
@@ -45,7 +46,7 @@ def toml_document(text: str, source: str) -> dict[str, Any]:
             found = "more of all" if total > MOST_PARTS else f"{parts} parts, {len(key)} characters"
             raise invalid(source, f"line {text.count(chr(10), 0, match.start()) + 1}", "key", expected, found)
     try:
-        return tomllib.loads(text)
+        return tomllib.loads(text, parse_float=finite_float)
     except (ValueError, RecursionError) as error:
         raise invalid(source, *syntax_problem(error)) from None
 

@@ -15,7 +15,7 @@ import numpy as np
 from maxent.models.arguments import name, shorten_list, show
 from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.files.input_files import shown_path
-from maxent.models.files.json_files import bytes_of, json_object, read_text
+from maxent.models.files.json_files import Scientific, bytes_of, json_object, read_text
 from maxent.models.files.output import write_text
 from maxent.models.files.toml import toml_document
 from maxent.models.formats.release_reader import ReleaseReader
@@ -325,9 +325,35 @@ def read_statements(path: str | os.PathLike[str]) -> StatementDocument:
 def save_statements(statements: StatementDocument) -> str:
     """The JSON text of a document, a line for each statement."""
     head = {key: value for key, value in statements.document.items() if key != "statements"}
-    lines = ",\n  ".join(json.dumps(each) for each in statements.document["statements"])
+    lines = ",\n  ".join(json.dumps(_as_printed(each)) for each in statements.document["statements"])
     text = json.dumps(head)[:-1]
     return f'{text},\n "statements": [\n  {lines}\n ]}}\n'
+
+
+def _as_printed(said: Any) -> Any:
+    """The same with numbers that were printed with an exponent as texts, which show all of their digits."""
+    if isinstance(said, list):
+        return [_as_printed(each) for each in said]
+    if not isinstance(said, Mapping):
+        return said
+    texts = {
+        key: said[key].text
+        for key, digits in (("equals", "digits"), ("value", "digits"), ("mean", "mean_digits"))
+        if isinstance(said.get(key), Scientific) and digits not in said
+    }
+    return {key: _as_printed(each) for key, each in said.items()} | texts
+
+
+def documents_beside(path: object) -> tuple[str, ...]:
+    """The files of releases that the statements of a file name; none where it is no file of statements.
+
+    Raises an `InvalidInput` where it cannot be read.
+    """
+    if not isinstance(path, (str, os.PathLike)):
+        return ()
+    folder, said = os.path.dirname(os.fspath(path)), read_statements(path).document["statements"]
+    named = dict.fromkeys(each["from"] for each in said if isinstance(each.get("from"), str))
+    return tuple(os.path.join(folder, name) for name in named)
 
 
 def save_release(release: Release, path: str | os.PathLike[str]) -> None:

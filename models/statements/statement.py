@@ -18,6 +18,7 @@ import numpy as np
 
 from maxent.models.arguments import is_number, is_whole, name, shorten_list, show
 from maxent.models.errors import InvalidInput, Problem, Unreadable, invalid
+from maxent.models.files.json_files import Scientific
 from maxent.models.hints import close_to
 from maxent.models.tables.cells import MISSING
 
@@ -379,6 +380,8 @@ class Keys:
         """A printed number. Without ``digits`` it has as many after its point as it shows; a text shows all of them."""
         raw, given = self.raw(key), self.whole(digits, None, low=-20)
         found = raw.strip() if isinstance(raw, str) else raw
+        if given is None and isinstance(raw, Scientific):
+            found = raw.text
         try:
             if isinstance(found, (Unreadable, bool)) or found is None:
                 raise ValueError

@@ -602,6 +602,29 @@ def test_what_is_wrong_is_named_with_its_place(said: Fact, words: str) -> None:
     assert words in str(error.value)
 
 
+@pytest.mark.parametrize("form", ["json", "toml"])
+@pytest.mark.parametrize(("shown", "half"), [("1.1e1", 0.5), ("1E1", 5.0), ("11.0", 0.05), ("1.10e1", 0.05)])
+def test_a_number_with_an_exponent_has_the_digits_that_it_shows(
+    form: str, shown: str, half: float, tmp_path: Path
+) -> None:
+    said = {"kind": "linear", "weight": "w", "class": "yes", "equals": 0}
+    text = json.dumps(
+        {"format": "maxent-statements/1", "target": {"name": "y", "classes": CLASSES}, "statements": [said]}
+    )
+    if form == "toml":
+        text = f"""format = "maxent-statements/1"
+            target = {{ name = "y", classes = {json.dumps(CLASSES)} }}
+            statements = [{{ kind = "linear", weight = "w", class = "yes", equals = 0 }}]"""
+    path = tmp_path / f"s.{form}"
+    path.write_text(text.replace("equals = 0", f"equals = {shown}").replace('equals": 0', f'equals": {shown}'))
+    [row] = compile_release(path, pd.DataFrame({"w": [5.0, 6.0, 7.0]})).linear
+    ends = [row.lower[0] * row.unit, row.upper[0] * row.unit]
+    assert ends == pytest.approx([float(shown) - half, float(shown) + half], rel=1e-9)
+    maxent.load_release(path).save(tmp_path / "again.json")
+    [again] = compile_release(tmp_path / "again.json", pd.DataFrame({"w": [5.0, 6.0, 7.0]})).linear
+    assert [again.lower[0], again.upper[0]] == pytest.approx([row.lower[0], row.upper[0]], rel=1e-9)
+
+
 @pytest.mark.parametrize(
     ("said", "half"),
     [

@@ -137,6 +137,19 @@ def test_a_check_has_a_record_of_all_files_that_can_be_verified(tmp_path: Path) 
         maxent.check([D1 / "tree.json", said], D1 / "qi.csv", policy).record()
 
 
+def test_a_release_that_a_statement_names_is_a_file_of_the_record_and_of_the_folder(tmp_path: Path) -> None:
+    labels, record, folder = Path(bare(tmp_path)), tmp_path / "record.json", tmp_path / "out"
+    said = {"kind": "accuracy", "from": "labels.json", "equals": "0.8", "digits": 1}
+    call = ["check", table(tmp_path, said), str(D1 / "qi.csv"), "--max-certain", "0"]
+    run([*call, "--record", str(record), "--sacro", str(folder)])
+    files = [each["path"] for each in json.loads(record.read_text(encoding="utf-8"))["inputs"]]
+    assert "labels.json" in files
+    assert (folder / "labels.json").read_bytes() == labels.read_bytes()
+    assert maxent.verify(record).status == "pass"
+    labels.write_text(json.dumps(json.loads(labels.read_text(encoding="utf-8"))) + " ", encoding="utf-8")
+    assert maxent.verify(record).status == "fail"
+
+
 def test_explain_and_audit_name_the_source(tmp_path: Path, capsys: Any) -> None:
     beside, other = table(tmp_path), table(tmp_path, {**MEN, "source": "Figure 2"}, name="figure.json")
     call = [str(D1 / "tree.json"), beside, other, str(D1 / "qi.csv")]
