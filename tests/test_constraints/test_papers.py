@@ -126,10 +126,11 @@ ROOT = Path(__file__).parents[2]
 def test_the_page_says_how_much_the_tutorials_tree_tells_with_what_stands_beside_it(tmp_path: Path) -> None:
     tree = json.loads((ROOT / "examples" / "d1" / "tree.json").read_text(encoding="utf-8"))
     labels = json.loads(json.dumps(tree))
-    labels["trees"][0]["induction"] = {}
     for node in labels["trees"][0]["nodes"]:
         node.pop("error_rate", None)
         node.pop("n", None)
+    (tmp_path / "chosen.json").write_text(json.dumps(labels), encoding="utf-8")
+    labels["trees"][0]["induction"] = {}
     (tmp_path / "labels.json").write_text(json.dumps(labels), encoding="utf-8")
     qi = ROOT / "examples" / "d1" / "qi.csv"
     table, regression = (ROOT / "examples" / "statements" / f"{name}.json" for name in ("table1", "regression"))
@@ -155,6 +156,9 @@ def test_the_page_says_how_much_the_tutorials_tree_tells_with_what_stands_beside
     for name, (settled, entropy) in rows:
         assert f"| {name} | {settled} | {entropy} |" in page, (name, settled, entropy)
     assert told(whole, regression) == rows[-1][1]
+    chosen = [told(tmp_path / "chosen.json", *beside) for beside in ((), (table,), (regression,))]
+    (first, second, third), nats = (each[0] for each in chosen), ", ".join(each[1] for each in chosen)
+    assert f"{first}, {second} and {third} classes are settled ({nats} nats)" in page, chosen
     (tables, coefficients, both) = (told(table), told(regression), told(table, regression))
     settled, entropies = (", ".join(str(each[i]) for each in (tables, coefficients, both)) for i in (0, 1))
     assert f"| Table 1 alone, the regression alone, both | {settled} | {entropies} |" in page
