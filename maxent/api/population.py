@@ -128,9 +128,9 @@ def _held(
     how: Solving,
     settings: Options,
 ) -> tuple[Outcome, FloatArray]:
-    """An answer with what is proved of whole people as further constraints, those that it would not meet.
+    """The answer once more, with constraints of each quasi-identifier that is outside of what is proved of it.
 
-    The first answer where these are too many, or there is no time for another.
+    The last answer that was found stands where these are more than `MOST_HELD`, or there is no time for another.
     """
     counts, tied = program.table.counts[:, None], np.zeros(len(program.table), bool)
     for _ in range(ROUNDS):

@@ -164,7 +164,10 @@ def _refitted(program: Program) -> list[StatementDocument]:
 
 
 def refitted(program: Program, found: Proved, asked: BoolArray) -> Proved:
-    """Bounds of whole people, of whom those count as not asked about whom no two tables that print all tell apart."""
+    """Bounds of whole people. A class that they leave open counts as not asked, unless two tables show it to be open.
+
+    Both tables print the coefficients of every regression; they differ in how many of the people have the class.
+    """
     bounds = found.bounds
     questions = bounds.open & asked[:, None] & ~bounds.unasked
     if not questions.any() or program.individuals > REFITTED or not _refitted(program):

@@ -164,8 +164,4 @@ def test_the_page_says_how_much_the_tutorials_tree_tells_with_what_stands_beside
     assert f"| Table 1 alone, the regression alone, both | {settled} | {entropies} |" in page
     words = maxent.audit(regression, qi)["statements"]["words"]
     assert all(f"> {each.replace('regression.json, ', '')}\n" in page for each in words), words
-    alone = [told(table), told(regression), told(table, regression)]
-    line = f"{', '.join(str(s) for s, _ in alone)} | {', '.join(e for _, e in alone)}"
-    assert f"| Table 1 alone, the regression alone, both | {line} |" in page, line
-    words = maxent.audit(regression, qi)["statements"]["words"]
     assert [each.rpartition(" ")[2] for each in words] == ["6", "2", "3", "2"]
