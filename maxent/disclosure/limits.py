@@ -794,6 +794,8 @@ def judge(
         unproved = LATE if allowed is not None and allowed <= limits.max_certain < (possible or 0) else ""
         if certain is None and not many:  # that groups prove nobody's class says nothing of an estimate
             many, possible = None, None
+        if status == "fail" and proved_most is None:  # proofs, which may find more, were not asked
+            possible = None
         found = LimitCheck("max_certain", limits.max_certain, many, status, origin, possible, estimated=beside)
         checks.append(replace(found, unproved=unproved))
     checks += _guesses(limits, reliable, right_guesses, bayes_vulnerability, possible_right, base_rate)
@@ -1035,10 +1037,7 @@ def judge_informed(
     A limit that the printed estimate breaks is not kept; the larger of the two figures is named.
     """
     first = judge_rows(limits, rows, of)
-    open_ = [
-        judged.decisive and any(c.status != "fail" and c.limit != "min_k" for c in judged.checks)
-        for judged in first.releases
-    ]
+    open_ = [any(c.status != "fail" and c.limit != "min_k" for c in judged.checks) for judged in first.releases]
     if not any(more is not None and wanted for more, wanted in zip(informed, open_, strict=True)):
         return first
     known = [

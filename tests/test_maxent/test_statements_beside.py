@@ -320,3 +320,16 @@ def test_statements_alone_are_taken_together_where_people_are_taken_in_parts() -
     assert parts.summary["entropy"] == whole.summary["entropy"]
     assert parts.summary["constraints"] == whole.summary["constraints"]
     assert maxent.bounds(release, qi, level="closed", memory="1GB").summary["individuals"] == 11
+
+
+def test_what_others_are_compared_with_is_proved_too(tmp_path: Path) -> None:
+    ages = pd.DataFrame({"age": [23, 31, 40, 52, 29, 35, 44, 61, 38, 47]})
+    told = {"of": "age", "class": "yes", "source": "Table 1"}
+    spread = table(tmp_path, {"kind": "sd", **told, "equals": "6.5", "mean": 39.4}, classes=("no", "yes"))
+    mean = table(tmp_path, {"kind": "mean", **told, "equals": "39.4", "n": 5}, name="mean.json", classes=("no", "yes"))
+    first, last = maxent.compare([spread, mean], ages).verdict(max_certain=3).releases
+    [check] = first.checks
+    assert (first.decisive, first.status, check.found, check.estimated) == (False, "fail", 10, 1)
+    assert last.status == "pass"
+    [check] = maxent.compare([spread, mean], ages).verdict(max_certain=0).releases[0].checks
+    assert (check.found, check.origin, check.possible) == (1, "estimate", None)  # proofs would find more
