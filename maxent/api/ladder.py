@@ -13,7 +13,7 @@ from maxent.api.compile import Interrupted, Knowledge, compile_case
 from maxent.api.estimate import Solving, estimate_case
 from maxent.constraints.compiler import has_likelihood
 from maxent.constraints.program.residuals import Evaluator
-from maxent.disclosure.ladder import Figures, as_badly_off, proved_of, worst_first
+from maxent.disclosure.ladder import EXACT, Figures, as_badly_off, proved_of, worst_first
 from maxent.disclosure.limits import Limits
 from maxent.disclosure.measures import TOLERANCE
 from maxent.disclosure.sensitive import judged_alone
@@ -489,7 +489,7 @@ def _of_others(case: Case, program: Program, left: BoolArray, full: bool) -> Fig
     told = []
     if certain == people:
         counted = all(c.kind == "counts" for c in program.linear if c.kind not in ("label", "marginal", "n"))
-        why = "exact counts: " * (counted and bool(program.linear))
+        why = f"{EXACT}: " * (counted and bool(program.linear))
         told = [f"{why}with everybody else's class one class is left of each"]
     elif not full or program.unread:
         told = ["more is stated than was evaluated: other classes may be ruled out, too"]

@@ -41,6 +41,10 @@ ASSUMED: Mapping[str, str] = {
 
 # Why a rung has figures and no verdict.
 UNNAMED = "no limit names this adversary"
+# What the rung *all but one* notes where counts leave one class of each, and that this says little of a release.
+EXACT, EXACTLY = "exact counts", ", as of any release with exact counts"
+# Why "at least" so many are proved.
+FURTHER = ' ("at least", as proofs were sought no further than limits need: there may be more)'
 # Limits that may name an adversary: a group that is not told apart is one for everybody who has the file.
 KEYS = ("max_posterior", "max_certain", "max_right_guesses", "max_lift")
 # The only adversary who does not know who is in the data, and the limit that is always about that one.
@@ -258,7 +262,7 @@ class Rung:
         """The same in a sentence for whoever decides."""
         found = self.figures
         told = f"knows the class of {found.proved_words} for certain, by proof"
-        told += ", as far as proofs were sought" * found.proved_words.startswith("at least")
+        told += FURTHER * found.proved_words.startswith("at least")
         if found.unproved:
             whose = f"the class of {found.certain:,}" if found.certain else "nobody's class"
             told = f"knows {whose} for certain by the estimate; {found.unproved}"
@@ -268,6 +272,7 @@ class Rung:
             told += f"; the estimate alone finds {found.certain:,}"
         elif found.certain == 0:
             told = "knows nobody's class for certain"
+        told += EXACTLY * (self.adversary == "all_but_one" and EXACT in found.note)
         told += found.sensitive_words
         if found.in_truth:
             told += f"; {found.in_truth:,} are in truth in leaves of one class, and limits count them as certain"

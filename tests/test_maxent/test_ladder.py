@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import re
 import threading
 from dataclasses import replace
 from hashlib import sha256
@@ -31,7 +32,7 @@ from maxent.disclosure.limits import Judged, Limits, Verdict
 from maxent.models.errors import InvalidInput
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 from maxent.policy.policy import read_policy
-from maxent.results.html_report.dossier import _remedy, _untested
+from maxent.results.html_report.dossier import _remedy, _unknown, _untested
 from maxent.results.html_report.view import within_words
 from maxent.solvers.certainty import unordered
 
@@ -561,6 +562,8 @@ def test_a_public_dossier_names_no_class_of_its_call_and_nothing_unread(tmp_path
     more: dict[str, Any] = {"knowledge": None, "row": {"control": {}}, "estimate": None}
     more |= {"register": None, "trouble": "", "release": SimpleNamespace(resampled=None)}
     review: Any = SimpleNamespace(unread_lines=unread, converted=lost, **more)
+    together = f"both together: {'so much ' * 40}in all"  # of several columns
+    assert f"B{together[1:]}." in _untested(review, [], together)
     whole, public = (list(_untested(review, [], public=public)) for public in (False, True))
     assert whole[:2] == ["Not read: a rate of 50K.", "Lost in reading the model: Masters."]
     assert public == ["Not read, or lost in reading, as the whole dossier names: 2 things.", *whole[2:]]
@@ -670,6 +673,65 @@ def test_a_dossier_of_statements_beside_a_tree_names_them_and_promises_nothing_o
         assert "cut the tree back to node N4, and review it again: what is published beside the tree" in page
         assert "the surest guess there is right with" not in page
         assert "coarser or fewer statements, reviewed again" in page
+
+
+LONG = """
+name = "long"
+extends = "satre"
+[limits]
+max_posterior = 0.9
+min_k = 3
+max_right_guesses = 0.9
+max_lift = 0.9
+[limits.predictions]
+max_certain = 0
+[limits.population]
+max_certain = 0
+[limits.rows]
+max_certain = 0
+[limits.all_but_one]
+max_certain = 0
+"""
+
+
+def test_the_first_page_answers_officers_however_long_the_policy_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("maxent.results.html_report.dossier.UNTESTED", 2)
+    model, people = proved_people(tmp_path)
+    (tmp_path / "long.toml").write_text(LONG, encoding="utf-8")
+    X = pd.read_csv(people)[["a", "b"]]
+    found = maxent.check(model, X, tmp_path / "long.toml", truth=people)
+    assert len(found.rows) > 14
+    for public in (False, True):
+        found.dossier(tmp_path / "d.html", public=public)
+        page = unescape((tmp_path / "d.html").read_text(encoding="utf-8"))
+        told = json.loads((tmp_path / "d.json").read_text(encoding="utf-8"))
+        first, _, rest = page.partition('id="published"')
+        answers = ["Who could attack", *["Who is worst off"] * (not public), "What was not tested, and is not covered"]
+        assert [first.count(f"<h3>{answer}</h3>") for answer in answers] == [1] * len(answers)
+        rows = first.partition("What was asked for")[2].partition("</table>")[0].split("<tr>")[1:]
+        statuses = [row.rpartition(": ")[2].partition("<")[0] for row in rows[:-1]]
+        assert len(rows) < 10
+        assert statuses[:4] == ["fail"] * 4
+        assert "pass" not in statuses
+        assert re.search(r"The others</th><td>[^<]*\d+ passed: section 2<", rows[-1])
+        assert "as of any release with exact counts" in first
+        sentences = first.rpartition("<ul>")[2].split("<li>")[1:]
+        more, section = len(told["dossier"]["not_tested"]) - 2, 4 if public else 5
+        assert len(sentences) == 3
+        assert sentences[2].startswith(f"And {more} more: section {section}.<")
+        cells = rest.partition('id="ladder"')[2].partition("</section>")[0].partition("What was asked for")[2]
+        assert cells.count("<tr>") == len(found.rows)
+        assert ("zeros apart, there is none: within the limit" in cells) != public
+        assert "not known, limit 10: pass" not in cells
+        assert "<td>0: pass" not in cells
+
+
+def test_many_checks_that_cannot_be_told_are_named_once() -> None:
+    checks = [{"id": f"MX5{i:02}", "status": "cannot_tell", "key": "x", "said": "why"} for i in range(5)]
+    given: Any = SimpleNamespace(review=SimpleNamespace(row={}), ladder=(), checks=checks, why="")
+    assert list(_unknown(given, public=False))[2:] == ["It cannot be told of MX502: why.", "Nor of MX503, MX504."]
 
 
 def test_a_person_worst_off_is_written_as_in_the_tables_beside() -> None:
@@ -815,7 +877,7 @@ def test_a_dossier_of_draws_says_how_sure_counts_are(how: dict[str, Any], said: 
         counts = f"Counts are of 20 draws with replacement for each tree: {said}"
         assert [counts in text for text in (first, rest)] == [bool(how), True]
         for text in (first, rest):
-            assert "Whether the seed of the draws can be found by trying" in text
+            assert "that the random draws of people begin with, the seed, can be found by trying" in text
     told = json.loads((tmp_path / "d.json").read_text(encoding="utf-8"))["dossier"]["not_tested"]
     assert any(said in line for line in told)
 
@@ -887,8 +949,8 @@ def test_whoever_is_worst_off_by_draws_is_of_the_rows(tmp_path: Path) -> None:
     found.dossier(tmp_path / "d.html")
     page = unescape((tmp_path / "d.html").read_text(encoding="utf-8")).partition('id="published"')[0]
     assert "The file tells from which people each tree was grown" in page
-    assert "The command maxent strip takes that out of the file" in page
-    assert "seed of the draws can be found" not in page
+    assert "strip takes that out of the file; it can then only be found by trying seeds: the numbers with which" in page
+    assert "the seed, can be found" not in page
     off = page.partition("<h3>Who is worst off</h3>")[2]
     assert f"an adversary with the rows in training order knows y “{y[first]}” for certain, by proof" in off
     assert "(maxent strip), reviewed again" in off

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from maxent.disclosure.ladder import restricted
+from maxent.disclosure.ladder import EXACT, restricted
 from maxent.disclosure.limits import IDS, NO_DRAWS, NO_DRAWS_ID, PLAIN, WITH
 from maxent.models.defenses.method import CERTAIN
 from maxent.models.display import counted
@@ -43,18 +43,22 @@ if TYPE_CHECKING:
 
 # People who are named, and leaves of each.
 WORST, LEAVES = 10, 3
+# What the first page has room for beside its three answers: checks, those that are not passed first, reasons why one
+# cannot be told, and sentences on what was not tested. Longest sentence.
+CHECKS, REASONS, UNTESTED, SENTENCE = 8, 3, 9, 600
 FEWER = "coarser or fewer statements, reviewed again"
 # What it means that a file tells draws, and what to do.
 DRAWS_TOLD = (
     "The file tells from which people each tree was grown, so that classes may be computed. The command maxent "
-    "strip takes that out of the file; it can then only be found by trying random seeds."
+    "strip takes that out of the file; it can then only be found by trying seeds: the numbers with which random draws "
+    "of people begin."
 )
 # Files that describe no person, by what they were read as.
 PUBLISHED = ("model", "release", "statements", "policy")
 NO_DRAWS_WORDS = "the file does not tell which people each tree was grown from"
 SEED = (
-    "Whether the seed of the draws can be found by trying, which tells who was drawn for each tree: a small "
-    "random_state is found at once (docs/seeds.md)"
+    "Whether the number that the random draws of people begin with, the seed, can be found by trying, which tells who "
+    "was drawn for each tree: a small random_state is found at once (docs/seeds.md)"
 )
 UNCONTROLLED = "no control people were given (--control)"
 # Kinds of statements -> what a reader calls them, where that is another word.
@@ -165,6 +169,8 @@ class DossierView:
     status: str
     facts: tuple[tuple[str, str], ...]
     checks: tuple[tuple[str, str, str], ...]
+    first_checks: tuple[tuple[str, str, str], ...]
+    more_checks: str
     within: str
     ladder: tuple[Rung, ...]
     known: str
@@ -173,6 +179,7 @@ class DossierView:
     listed: str
     control: tuple[str, ...]
     untested: tuple[str, ...]
+    more_untested: int
     notes: tuple[str, ...]
     provenance: Provenance
     public: bool
@@ -196,7 +203,9 @@ def dossier_of(given: Account, texts: Texts, *, public: bool = False) -> Dossier
     target = shown(review.release.target.name)
     order = () if public else by_exposure(estimate)[:WORST].tolist()
     people_worst = tuple(_account_of(review, release, q) for q in order)
-    untested, notes = _untested(review, ladder, given.beside, public=public), _notes(review, public=public)
+    told, notes = _untested(review, ladder, given.beside, public=public), _notes(review, public=public)
+    untested = (*_together(ladder, told), *(note for note in notes if JOINT in note))
+    first = _first_checks(given.checks)
     within = within_words(_counted(review.row, ladder), status, limit, unproved_of(ladder))
     return DossierView(
         title=shown(texts.title) or f"Disclosure review: {target}",
@@ -207,7 +216,9 @@ def dossier_of(given: Account, texts: Texts, *, public: bool = False) -> Dossier
         announced=given.announced,
         status=status,
         facts=tuple(_facts(review, release)),
-        checks=tuple((str(c["id"]), _asked(c), _told(c)) for c in given.checks),
+        checks=tuple(_line(c, public=public) for c in given.checks),
+        first_checks=tuple(_line(c, public=public) for c in first),
+        more_checks=_others(given.checks, first),
         within=" ".join(filter(None, (within, *_beyond(given, public=public)))),
         ladder=tuple(ladder),
         known=restricted(review.knowledge),
@@ -215,7 +226,8 @@ def dossier_of(given: Account, texts: Texts, *, public: bool = False) -> Dossier
         worst=people_worst,
         listed=_listed(people_worst, release, ladder),
         control=tuple(_control(review)),
-        untested=(*_together(ladder, untested), *(note for note in notes if JOINT in note)),
+        untested=untested,
+        more_untested=max(len(untested) - UNTESTED, 0),
         notes=tuple(note for note in notes if JOINT not in note),
         provenance=source,
         public=public,
@@ -246,14 +258,13 @@ def _unknown(given: Account, *, public: bool) -> Iterator[str]:
     """Why a verdict cannot be told, a sentence for each adversary, then for each check that is about none."""
     for whom, why in _open(given.review, given.ladder, public=public):
         yield f"It cannot be told for an adversary with {WITH[whom]}: {why}."
-    for check in given.checks:
-        if (
-            check["status"] == "cannot_tell"
-            and not check.get("off")
-            and check["id"] not in (*IDS.values(), NO_DRAWS_ID)
-        ):
-            said = check.get("title") if public else check.get("said")
-            yield f"It cannot be told of {check['id']}: {said}."
+    alone = (check for check in given.checks if check["id"] not in (*IDS.values(), NO_DRAWS_ID))
+    open_ = [check for check in alone if check["status"] == "cannot_tell" and not check.get("off")]
+    for check in open_[:REASONS]:
+        said = check.get("title") if public else check.get("said")
+        yield f"It cannot be told of {check['id']}: {said}."
+    if open_[REASONS:]:
+        yield f"Nor of {', '.join(str(check['id']) for check in open_[REASONS:])}."
     if given.why:
         yield f"It cannot be told: {given.why}."
 
@@ -291,15 +302,43 @@ def _asked(check: Mapping[str, Any]) -> str:
     return str(words or check.get("title") or key.replace("_", " "))
 
 
-def _told(check: Mapping[str, Any]) -> str:
-    """``5, limit 0: fail``; of draws whether they do not follow."""
-    if check["key"] == NO_DRAWS:
-        return str(check["status"]).replace("_", " ")
-    found = check.get("found")
-    said = "not known" if found is None else f"{found:,.4g}" if isinstance(found, (int, float)) else str(found)
+def _line(check: Mapping[str, Any], *, public: bool) -> tuple[str, str, str]:
+    """A check as a row: its id, what was asked for, and what was found."""
+    return str(check["id"]), _asked(check), _told(check, public=public)
+
+
+def _first_checks(checks: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    """The checks of the first page: all, or of many those that are not passed, what fails first."""
+    if len(checks) <= CHECKS:
+        return checks
+    counted_ = [check for check in checks if not check.get("off")]
+    return [check for status in ("fail", "cannot_tell") for check in counted_ if check["status"] == status][:CHECKS]
+
+
+def _others(checks: Sequence[Mapping[str, Any]], first: Sequence[Mapping[str, Any]]) -> str:
+    """``14 passed``: the checks that the first page leaves out."""
+    rest = [check for check in checks if not any(check is each for each in first)]
+    named = Counter("off" if check.get("off") else str(check["status"]) for check in rest)
+    words = {"fail": "failed", "cannot_tell": "cannot be told", "pass": "passed", "off": "switched off"}
+    return ", ".join(f"{named[status]} {word}" for status, word in words.items() if named[status])
+
+
+def _told(check: Mapping[str, Any], *, public: bool) -> str:
+    """``5, limit 0: fail``; of draws whether they do not follow, and the words of a check that counts nothing.
+
+    In public without these words, which may name values.
+    """
+    found, status = check.get("found"), str(check["status"]).replace("_", " ")
+    unnumbered = check["limit"] is True or found is None or not isinstance(found, (int, float))
+    if check["key"] == NO_DRAWS or (unnumbered and public and found is not None):
+        return status
+    nothing = "there is none" if status == "pass" else "not known"
+    said = nothing if found is None else f"{found:,.4g}" if isinstance(found, (int, float)) else str(found)
     whom = f", for {check['adversary']}".replace("_", " ") if "adversary" in check else ""
+    if unnumbered and check.get("said") and not public:
+        return f"{_sentence(check['said'])}{whom}"
     limit = "" if check["limit"] is True else f", limit {check['limit']}"
-    return f"{said}{limit}{whom}: {str(check['status']).replace('_', ' ')}"
+    return f"{said}{limit}{whom}: {status}"
 
 
 def _facts(review: DossierReview, release: ReleaseView) -> Iterator[tuple[str, str]]:
@@ -361,7 +400,7 @@ def _way_out(review: DossierReview, release: ReleaseView, rung: Rung, own: Rung)
     estimate = review.estimate
     assert estimate is not None
     assert rung.figures.worst is not None
-    if rung.adversary == "all_but_one" and "exact counts" in rung.figures.note:
+    if rung.adversary == "all_but_one" and EXACT in rung.figures.note:
         return "labels or rounded counts, reviewed again; while counts are exact, a smaller tree changes nothing"
     if rung.figures.worst == own.figures.worst and rung.adversary != "all_but_one":
         return _account_of(review, release, int(by_exposure(estimate)[0])).remedy
@@ -429,6 +468,11 @@ def _remedy(tree: TreeView, place: int, surest: float, *, beside: bool = False) 
     return ""
 
 
+def _sentence(text: object) -> str:
+    """A sentence for display, which may be longer than a name."""
+    return shown(text, SENTENCE)
+
+
 def _together(ladder: Sequence[Rung], sentences: Iterable[str]) -> Iterator[str]:
     """Sentences on what was not tested, those on adversaries without a limit as one."""
     found = [sentence for sentence in sentences if NO_LIMIT not in sentence]
@@ -479,8 +523,8 @@ def _untested(
         unproved.setdefault(rung.figures.unproved, []).append(f"“{rung.adversary.replace('_', ' ')}”")
     for why in filter(None, unproved):
         yield f"Whether somebody's class is certain by proof, for {', '.join(unproved[why])}: {why}."
-    unread = [f"{line[:1].upper()}{line[1:]}" for line in map(shown, review.unread_lines)]
-    unread += [f"Lost in reading the model: {shown(line)}" for line in review.converted.lost]
+    unread = [f"{line[:1].upper()}{line[1:]}" for line in map(_sentence, review.unread_lines)]
+    unread += [f"Lost in reading the model: {_sentence(line)}" for line in review.converted.lost]
     if public and unread:
         unread = [f"Not read, or lost in reading, as the whole dossier names: {counted(len(unread), 'thing')}"]
     yield from (f"{line}." for line in unread)
@@ -491,7 +535,7 @@ def _untested(
         of = counted(many.get("n_controls", 0), "other person", "other people")
         told = f"; only P(member) was compared, with {of} of the register" if many else ""
         yield f"Whether guesses about the class are better for these people than for others: {UNCONTROLLED}{told}."
-    yield from (f"{line[:1].upper()}{line[1:]}." for line in (*[shown(beside)] * bool(beside), *NOT_COVERED))
+    yield from (f"{line[:1].upper()}{line[1:]}." for line in (*[_sentence(beside)] * bool(beside), *NOT_COVERED))
 
 
 def _notes(review: DossierReview, *, public: bool = False) -> list[str]:

@@ -245,10 +245,10 @@ WORTH: Mapping[str, str] = {
 }
 
 
-def shown(text: object) -> str:
-    """A name or value for display: no control characters, and no longer than `LONGEST`."""
+def shown(text: object, longest: int = LONGEST) -> str:
+    """A name or value for display: no control characters, and no longer than that."""
     words = printable(text)
-    return words if len(words) <= LONGEST else words[: LONGEST - 1] + "\N{HORIZONTAL ELLIPSIS}"
+    return words if len(words) <= longest else words[: longest - 1] + "\N{HORIZONTAL ELLIPSIS}"
 
 
 def number(value: float) -> str:
@@ -301,7 +301,11 @@ def within_words(row: Mapping[str, Any], status: str, limit: float | None, unpro
     if status != "pass" or not isinstance(surest, float) or certain:
         return ""
     allowed = "no limit is stated on the largest probability" if limit is None else f"the limit is {percent(limit)}"
-    nobody = f"and by the estimate no class is certain; {unproved}" if unproved else "and no class is certain"
+    nobody = (
+        f"and by the estimate no class is certain; {unproved}"
+        if unproved
+        else "and no class is certain to this adversary"
+    )
     return (
         f"The surest guess about anybody, by an adversary with {WITH[draws_of(row).adversary]}, is right with "
         f"{percent(surest)}. That is within the limits: {allowed}, "
