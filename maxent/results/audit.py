@@ -553,6 +553,8 @@ class Audit(AttackReport, Findings):
         """What limits are about, in a row."""
         unread = {"unread": self._summary.get("unread", ())}
         found = {**audited(self._summary), **told_apart_in(self._summary)}
+        if self._summary.get("statements", {}).get("people"):  # single cells settle their class
+            found["proved_least"] = self._summary["statements"]["people"]
         return {**found, **unread, **base_numbers(self.baseline, self._people)}
 
     @cached_property

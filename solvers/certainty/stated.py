@@ -12,6 +12,7 @@ import numpy as np
 
 from maxent.models.packages import installed
 from maxent.models.statements.read import NUMBERED
+from maxent.models.tables.cells import value_in_words
 from maxent.solvers.certainty.bounds import WHOLE, Source, source_of
 from maxent.solvers.certainty.cases import cases_of, contradict
 from maxent.solvers.certainty.following import KnownGroup, groups_that_follow
@@ -21,12 +22,14 @@ from maxent.solvers.certainty.sums import SIZE, Misses, is_quick, sum_ends
 
 if TYPE_CHECKING:
     from maxent.constraints.program.program import Program
-    from maxent.models.arrays import IntArray
+    from maxent.models.arrays import BoolArray, IntArray
     from maxent.models.errors import Origin
     from maxent.solvers.control import Clock
 
 # Numbers that are left open up to which these are asked for.
 ASKED = 200
+# Groups whose number nothing prints that are described; values of a column, and single people, that describe one.
+DESCRIBED, VALUES, NAMED = 100, 6, 3
 # What stands between a regression and its term in the source of a statement.
 COEFFICIENT = ", coefficient of "
 
@@ -203,13 +206,15 @@ def cells_summary(program: Program, cells: Sequence[StatedCell], complete: bool)
     that are known), ``follow`` (of these the ones that no statement prints: they follow from all together),
     ``smallest`` (the smallest known number of a class, or of the others in its cell, above 0; None without one),
     ``zeros`` (cells of nobody, or of everybody in them), ``people`` (whose class such a cell settles on its own),
-    ``complete`` (whether everything was asked), and ``words``: a sentence for each source.
+    ``complete`` (whether everything was asked), ``words``: a sentence for each source, and ``unprinted``: the groups
+    whose number follows and that nothing prints, the smallest first, no more than `DESCRIBED`.
     """
     exact = [cell for cell in cells if cell.exact]
     positive = [part for c in exact for part in (c.low, c.people - c.low) if part]
     plain = [c for c in exact if c.low in (0, c.people)]
     known = [c.cells for c in plain if c.low or program.n_classes == 2]
     who = np.unique(program.cells.owner[np.concatenate(known)]) if known else np.empty(0, np.int64)
+    hidden = sorted((c for c in exact if not c.stated), key=lambda c: (min(c.low, c.people - c.low), c.people))
     return {
         "cells": len(cells),
         "exact": len(exact),
@@ -219,7 +224,45 @@ def cells_summary(program: Program, cells: Sequence[StatedCell], complete: bool)
         "people": int(program.table.counts[who].sum()) if program.single else None,
         "complete": complete,
         "words": list(_words(program, cells)),
+        "unprinted": [_described(program, cell) for cell in hidden[:DESCRIBED]],
     }
+
+
+def _described(program: Program, cell: StatedCell) -> dict[str, Any]:
+    """A group whose number is known, ready for JSON."""
+    klass = program.release.target.classes[cell.klass]
+    said = {"source": cell.source, "class": klass, "number": cell.low, "people": cell.people}
+    return {**said, "who": who_in(program, cell.cells)}
+
+
+def who_in(program: Program, cells: IntArray) -> str:
+    """Who is in some cells: the fewest values of columns that say it, or else the first of the people."""
+    table, owners = program.table, np.unique(program.cells.owner[cells])
+    some = "" if program.single else "some of: "
+    conditions = []
+    for attribute, level, codes in zip(table.attributes, table.levels, table.codes.T, strict=True):
+        seen = np.unique(codes[owners])
+        inside, values = np.isin(codes, seen), [value_in_words(level[code]) for code in seen.tolist()]
+        ranged = attribute.values is None and not np.isnan(level[seen].astype(float)).any()
+        if ranged:
+            inside, values = (codes >= seen[0]) & (codes <= seen[-1]), list(dict.fromkeys([values[0], values[-1]]))
+        text = f"{attribute.name} {(' to ' if ranged else ' or ').join(values)}"
+        conditions += [(text, inside)] * (len(values) <= VALUES and not inside.all())
+    needed = conditions
+    for each in sorted(conditions, key=lambda each: " to " not in each[0]):
+        others = [one for one in needed if one is not each]
+        if _inside(others, len(table)).sum() == len(owners):
+            needed = others
+    if len(owners) > 1 and _inside(needed, len(table)).sum() == len(owners):
+        return some + (", ".join(text for text, _ in needed) or "everybody")
+    more = len(owners) - NAMED
+    named = [table.describe(i) for i in owners[:NAMED].tolist()] + [f"{more:,} more"] * (more > 0)
+    return some + "; ".join(named)
+
+
+def _inside(conditions: Sequence[tuple[str, BoolArray]], n_qi: int) -> BoolArray:
+    """Who satisfies all conditions, shape (n_qi,)."""
+    return np.logical_and.reduce([inside for _, inside in conditions] or [np.ones(n_qi, bool)])
 
 
 def _words(program: Program, cells: Sequence[StatedCell]) -> Iterator[str]:
@@ -240,10 +283,12 @@ def _words(program: Program, cells: Sequence[StatedCell]) -> Iterator[str]:
             often = (
                 f"every {column}" if len(known) == len(group) else f"{len(known)} of {len(group)} values of {column}"
             )
-        small = f": the smallest is {min(numbers):,}" if numbers else ": nobody"
+        small = f"it is {known[0].low:,}" if len(known) == 1 else f"the smallest is {min(numbers, default=0):,}"
+        small = small if numbers or len(known) == 1 else "0 in each"
         follow = sum(not cell.stated for cell in known)
-        also = f", {follow} of which it does not print" if follow else ""
-        yield f"{source} gives the number of {classes[klass]} in {often}{also}{small}"
+        many = "" if follow == len(known) else f"{follow} of "
+        also = f", {many}which it does not print" if follow else ""
+        yield f"{source} gives the number of {classes[klass]} in {often}{also}: {small}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,13 @@ from sklearn.tree import DecisionTreeClassifier
 from support.search import cases
 
 import maxent
+from maxent.api.estimate import compile_release
 from maxent.commands.main import run
 from maxent.constraints.rows import row_system
 from maxent.models.errors import InvalidInput
 from maxent.models.statements.read import parse_statements
 from maxent.models.tables.qi_table import read_qi
+from maxent.solvers.certainty.stated import who_in
 
 D1 = Path(__file__).parents[2] / "examples" / "d1"
 QI = ["Education", "Country", "Gender"]
@@ -333,3 +335,43 @@ def test_what_others_are_compared_with_is_proved_too(tmp_path: Path) -> None:
     assert last.status == "pass"
     [check] = maxent.compare([spread, mean], ages).verdict(max_certain=0).releases[0].checks
     assert (check.found, check.origin, check.possible) == (1, "estimate", None)  # proofs would find more
+
+
+def test_an_audit_lists_the_groups_whose_number_nothing_prints(tmp_path: Path, capsys: Any) -> None:
+    people = pd.DataFrame({"age": [*range(20, 30), 31, 40], "sex": [*list("FM" * 5), "F", "M"]})
+    people.to_csv(tmp_path / "qi.csv", index=False)
+    up = {"kind": "count", "class": "yes", "source": "Table 1"}
+    said = [
+        {**up, "where": {"age": {"le": 29}}, "equals": 5},
+        {**up, "where": {"age": {"le": 35}}, "equals": 5},
+        {**up, "where": {"sex": "F"}, "equals": 3},
+    ]
+    path = table(tmp_path, *said, classes=("no", "yes"))
+    call = ["audit", path, str(tmp_path / "qi.csv"), "--max-certain", "0"]
+    assert run(call) == 0
+    lines = capsys.readouterr().out.splitlines()
+    at = lines.index("numbers that nothing prints, the smallest first:") + 1
+    assert lines[at].startswith("  0 yes of 1 individual: age=31, sex=F (table1.json, Table 1 (statement 2) less ")
+    assert "  everything together gives the number of yes in a group, which it does not print: it is 3" in lines
+    assert any("certain 1 by proof, at most 0: beyond the limit" in line for line in lines)
+    assert any("single cells settle the class of 1 individual" in line for line in lines)
+    assert run([*call, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["statements"]["unprinted"]
+    assert (told[0]["number"], told[0]["people"], told[0]["who"]) == (0, 1, "age=31, sex=F")
+    assert {"number": 0, "people": 1, "class": "yes"}.items() <= told[0].items()
+
+
+def test_a_group_is_described_by_the_fewest_columns_that_tell_it_or_by_people(tmp_path: Path) -> None:
+    people = pd.DataFrame({"age": range(20, 30), "sex": list("FM" * 5), "town": list("aabbccddee")})
+    where = {"sex": "F", "town": "a", "age": 20}
+    said = {"kind": "count", "class": "yes", "where": where, "equals": 1, "source": "Table 1"}
+    program = compile_release(maxent.load_release(table(tmp_path, said, classes=("no", "yes"))), people)
+    ages_of = np.array([program.table.named(i)["age"] for i in range(10)])[program.cells.owner]
+    for ages, who in (
+        ((20, 22, 24, 26, 28), "sex F"),
+        ((25, 26, 27), "age 25 to 27"),
+        ((20, 22), "sex F, town a or b"),
+        (range(20, 30), "everybody"),
+        ((20, 23, 28, 29), "sex=F, town=a, age=20; sex=F, town=e, age=28; sex=M, town=b, age=23; 1 more"),
+    ):
+        assert who_in(program, np.flatnonzero(np.isin(ages_of, ages))) == who

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 # Recovered leaves, groups of them, and nodes at risk that are printed; of more, the number.
 SHOWN = 10
+# The same of groups whose number follows from statements.
+HIDDEN = 5
 
 
 def audit_display(title: str, found: Mapping[str, Any], lines: Sequence[str]) -> Display:
@@ -92,6 +94,12 @@ def _stated(found: Mapping[str, Any]) -> Iterator[str]:
         f"{found['follow']:,} that nothing prints; in {found['zeros']:,} nobody has the class, or all have it{settled}"
     )
     yield from (f"  {text}" for text in found["words"])
+    if found["unprinted"]:
+        yield "numbers that nothing prints, the smallest first:"
+    for row in found["unprinted"][:HIDDEN]:
+        yield f"  {row['number']:,} {row['class']} of {_people(row['people'])}: {row['who']} ({row['source']})"
+    if (rest := found["follow"] - HIDDEN) > 0:
+        yield f"  and {rest:,} more (--json lists {len(found['unprinted']):,})"
 
 
 def _homogeneity(found: Mapping[str, Any], title: str) -> str:
