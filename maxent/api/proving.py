@@ -11,7 +11,7 @@ import numpy as np
 
 from maxent.api import options
 from maxent.constraints.program.program import CHOICES
-from maxent.disclosure.limits import NO_PROGRAMS, NOT_FOLLOWED, UNENDED, UNTRIED, Limits, Reached, judge_rows, worst
+from maxent.disclosure.limits import NO_PROGRAMS, NOT_FOLLOWED, UNENDED, UNTRIED, Limits, Reached, judge_rows
 from maxent.models.arguments import is_one_of, out_of_range, shorten
 from maxent.models.draws import tells_draws
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
@@ -105,8 +105,9 @@ class Certainty:
         if most is None or "certain_proved" in row:
             return row
         found = self._told(row)
-        [judged] = judge_rows(Limits(max_certain=most), [row]).releases
-        if worst([c.status for c in judged.checks]) == "fail" or all(n <= most for n in self._judged(found)):
+        asked = Limits(max_certain=limits.max_certain, max_posterior=limits.max_posterior)
+        [judged] = judge_rows(asked, [row]).releases
+        if all(c.status == "fail" for c in judged.checks) or all(n <= most for n in self._judged(found)):
             return found
         return self._told(row, self._by_proof())
 

@@ -335,6 +335,9 @@ def test_what_others_are_compared_with_is_proved_too(tmp_path: Path) -> None:
     assert last.status == "pass"
     [check] = maxent.compare([spread, mean], ages).verdict(max_certain=0).releases[0].checks
     assert (check.found, check.origin, check.possible) == (1, "estimate", None)  # proofs would find more
+    for limits in ({"max_posterior": 0.99999}, {"max_posterior": 0.99999, "max_certain": 0}):
+        check = maxent.estimate(spread, ages).verdict(**limits).releases[0].checks[0]
+        assert (check.status, check.found, check.origin) == ("fail", 1.0, "proof")
 
 
 def test_an_audit_lists_the_groups_whose_number_nothing_prints(tmp_path: Path, capsys: Any) -> None:
