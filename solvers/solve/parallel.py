@@ -306,7 +306,13 @@ def load_for_solving() -> None:
 
 def load_for_bounds() -> None:
     """Import modules once, before forking, that every copy needs for bounds of nonconvex parts."""
-    import maxent.solvers.gap.bound  # noqa: F401
+    import scipy.sparse.linalg  # noqa: F401
+
+    import maxent.solvers.gap.bound
+    import maxent.solvers.gap.branch_and_bound
+    import maxent.solvers.gap.certificate
+    import maxent.solvers.gap.divergence
+    import maxent.solvers.gap.lagrangian  # noqa: F401
 
 
 def _as_arguments(calls: Calls[Y]) -> list[tuple[int, tuple[Callable[[], Y]]]]:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -144,6 +145,32 @@ def test_a_single_part_needs_no_other_process():
         [sys.executable, "-c", code, D1 / "tree.json", D1 / "qi.csv"], capture_output=True, timeout=120
     )
     assert (ran.returncode, ran.stderr) == (0, b"")
+
+
+COPIES = """
+import sys
+from support.contested import contested
+import maxent
+from maxent.solvers import workers
+serving = workers._serving
+def told(*given):
+    before = set(sys.modules)
+    serving(*given)
+    print(*(name for name in sorted(set(sys.modules) - before) if name.startswith(("scipy.sparse", "maxent"))))
+    sys.stdout.flush()
+workers._serving = told
+maxent.estimate(*contested("gini"), jobs=2)
+print("done")
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="no copies elsewhere")
+def test_copies_load_no_library_that_one_process_can_load_for_all():
+    ran = subprocess.run(
+        [sys.executable, "-c", COPIES], capture_output=True, text=True, timeout=120, cwd=Path(__file__).parents[1]
+    )
+    assert (ran.stdout.split(), ran.stderr) == (["done"], "")
+    assert ran.stdout.count("\n") > 1
 
 
 @pytest.fixture
