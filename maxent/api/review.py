@@ -35,7 +35,7 @@ from maxent.api.review_input import (
 from maxent.disclosure.baseline import baseline_of
 from maxent.disclosure.inference import Inference, measure
 from maxent.disclosure.ladder import about, check_adversary, told_apart
-from maxent.disclosure.limits import ADVERSARY, ORDERED, Limits, Verdict, limits_of
+from maxent.disclosure.limits import ADVERSARY, ORDERED, Limits, Verdict, draws_of, limits_of
 from maxent.disclosure.truth import predicted_classes, pure_people, right_by
 from maxent.models.arrays import FloatArray, IntArray, ranges, run_ends
 from maxent.models.columns import NOTHING, Columns, Statements
@@ -297,8 +297,8 @@ def review_subject(
         except NoAnswerInTime as error:
             register = f"register: {error}"
     program = None if estimate is None or weaker or rows else estimate.program
-    by_rows = partial(_case_of, subject, rows=True)
-    climb = Climb(base, known, solving, by_rows, own, bool(found.draws_told), program, register)
+    by_rows, told = partial(_case_of, subject, rows=True), draws_of(found.draws_told).status != "pass"
+    climb = Climb(base, known, solving, by_rows, own, told, program, register)
     return replace(found, climb=climb)
 
 

@@ -9,7 +9,19 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from maxent.disclosure.limits import ADVERSARY, IDS, NAMES, LimitCheck, Limits, in_words, judge_rows, limits_of, worst
+from maxent.disclosure.limits import (
+    ADVERSARY,
+    IDS,
+    NAMES,
+    LimitCheck,
+    Limits,
+    draws_of,
+    in_words,
+    judge_rows,
+    limits_of,
+    unread_beside,
+    worst,
+)
 from maxent.models.arguments import Adversary, shorten
 from maxent.models.display import counted
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
@@ -84,8 +96,7 @@ class Figures:
     def proved_words(self) -> str:
         """``27``; ``at least 27`` where more might be proved, as proofs are sought as far as a limit needs them."""
         proved = self.certain_proved or 0
-        ends = [*_ends(self.row) * (not self.row.get("unread")), self.row.get("individuals", inf)]
-        all_of = proved >= min(ends)
+        all_of = proved >= min([*_sure_ends(self.row), self.row.get("individuals", inf)])
         return f"{proved:,}" if all_of or not proved else f"at least {proved:,}"
 
     @property
@@ -154,6 +165,16 @@ def _ends(row: Mapping[str, Any]) -> list[int]:
     return [end for key in ("certain_at_most", "proved_most") if (end := row.get(key)) is not None]
 
 
+def _sure_ends(row: Mapping[str, Any]) -> list[int]:
+    """The same whatever is not read tells: as many as if that gave all counts away; none where it was not judged."""
+    left, worst = unread_beside(row.get("unread", ()), draws_of(row), settled=row.get("settled")), row.get("worst_case")
+    if not left:
+        return _ends(row)
+    if worst is None or "why" in worst or any(each.get("judged") == "not" for each in left):
+        return []
+    return [max(end, worst["certain"]) for end in _ends(row)]
+
+
 # Numbers of limits that are no smaller for whoever knows more.
 AS_WELL = ("max_posterior", "possible_posterior", "right_guesses", "possible_right")
 
@@ -175,8 +196,7 @@ def as_badly_off(q: int, surest: FloatArray, proved: BoolArray, counts: IntArray
 def proved_of(row: Mapping[str, Any]) -> int | None:
     """Of how many people a row proves the class; None where of nobody, and proofs did not settle that there is none."""
     proved: int = max(row.get(key) or 0 for key in ("exposed", "proved_least", "certain_proved"))
-    settled = 0 in _ends(row) and not row.get("unread")
-    return proved if proved or settled else None
+    return proved if proved or 0 in _sure_ends(row) else None
 
 
 @dataclass(frozen=True, slots=True, repr=False)

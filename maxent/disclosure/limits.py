@@ -811,13 +811,19 @@ def judge(
         base = _by_frequency(base_posterior, base_rate, individuals or 1, proved=proved)
         bound = _by_frequency(largest, largest, individuals or inf, proved=False)
         checks = [_informed(c, base[c.limit], bound[c.limit]) if c.limit in base else c for c in checks]
-    without_draws = [each for each in unread if each["what"] != drawn.told]
     for i, c in enumerate(checks):
-        left = without_draws if c.limit == "max_certain" and settled else unread
+        left = unread_beside(unread, drawn, settled=settled and c.limit == "max_certain")
         if left and c.limit != "min_k" and c.status == "pass":
             checks[i] = _beside(c, left, worst_case, base_rate)
     status = _overall(checks, drawn)
     return Judged(release, decisive, status, tuple(checks), no_marginal=no_marginal, draws=drawn)
+
+
+def unread_beside(
+    unread: Sequence[Mapping[str, Any]], draws: NoDraws, *, settled: bool | None
+) -> Sequence[Mapping[str, Any]]:
+    """What is unread beside what proofs took in: ``settled`` is whether they took in what tells of draws."""
+    return [each for each in unread if each["what"] != draws.told] if settled else unread
 
 
 def _anonymity(stated: int, k: int | None, told: Mapping[str, Any]) -> LimitCheck:
@@ -902,6 +908,8 @@ def _beside(
         "max_lift": (right - (base_rate or 0.0), "right guesses {} above the base rate"),
     }[check.limit]
     kept = found <= check.stated + (TOLERANCE if check.limit == "max_lift" else 0.0)
+    if not kept and check.origin == "proof" and not check.found and not check.estimated:  # it proves nothing
+        check = replace(check, origin="estimate")
     if kept and check.limit == "max_posterior" and printed is not None and printed > check.stated:
         said = f"as the release itself prints a probability of {replace(check, found=printed).found_text} for somebody"
         return replace(check, status="cannot_tell", unread=said)

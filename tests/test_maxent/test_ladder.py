@@ -1197,3 +1197,46 @@ def test_where_everybody_is_of_one_class_a_rung_counts_whom_limits_count(adversa
     found = review_of(release, people, "Y", max_certain=0, adversary=adversary, knowledge="label")
     assert found.verdict().status == "fail"
     assert rung(found, adversary).as_dict()["certain_in_truth"] == 7
+
+
+def drawn_trees(model: Any) -> tuple[Any, pd.DataFrame, pd.Series]:
+    """A model of 60 people, whose choices of splits give away nobody's class in the worst case."""
+    dice = np.random.default_rng(0)
+    X = pd.DataFrame({name: dice.integers(0, 2, 60) for name in "AB"})
+    y = pd.Series(np.where(dice.random(60) < 0.4, "p", "q"), name="y")
+    return model.fit(X, y), X, y
+
+
+def test_a_limit_and_its_rung_have_one_figure_where_the_order_is_unknown() -> None:
+    """Seeds are unread, and proofs without the order of rows took them in; choices of splits have their worst case."""
+    model, X, y = drawn_trees(RandomForestClassifier(2, max_depth=1, random_state=0))
+    found = maxent.review(model, X, y, qi=["A", "B"], max_certain=0, rows_unknown="shuffled")
+    [checked] = found.verdict().releases[0].checks
+    assert (found.verdict().status, checked.found, checked.origin) == ("pass", 0, "proof")
+    assert rung(found, "table").line.startswith("table: certain nobody; right guesses")
+    assert rung(found, "table").figures.certain_proved == 0
+    open_ = {"unread": [{"what": "means", "judged": "not"}], "worst_case": {"certain": 0}, "certain_at_most": 0}
+    assert proved_of(open_) is None
+    judged = {**open_, "unread": [{"what": "splits", "judged": "worst_case"}]}
+    assert proved_of(judged) == 0
+    assert proved_of({**judged, "worst_case": {"certain": 2}}) is None
+    assert proved_of({**judged, "worst_case": {"certain": 0, "why": "late"}}) is None
+
+
+def test_nobody_is_proved_where_choices_of_splits_may_tell_of_somebody() -> None:
+    model, X, y = drawn_trees(RandomForestClassifier(2, max_depth=1, random_state=0))
+    X = X.assign(B=X["A"] + np.arange(60) % 7)
+    found = maxent.review(model.fit(X, y), X, y, qi=["A", "B"], max_certain=0, rows_unknown="shuffled")
+    [checked] = found.verdict().releases[0].checks
+    assert (checked.status, checked.found, checked.origin) == ("cannot_tell", 0, "estimate")
+    assert rung(found, "table").figures.certain_proved is None
+
+
+def test_an_unknown_order_tells_nothing_of_a_tree_of_everybody() -> None:
+    model, X, y = drawn_trees(DecisionTreeClassifier(max_leaf_nodes=3, random_state=0))
+    told = [
+        rung(maxent.review(model, X, y, qi=["A", "B"], rows_unknown=unknown), "rows").why
+        for unknown in (None, "shuffled")
+    ]
+    assert told[0] == told[1]
+    assert "the file tells nothing about the order of rows: who knows it infers what the table tells" in told[1]
