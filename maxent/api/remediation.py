@@ -63,6 +63,10 @@ def _reasons(case: Case, limits: Limits) -> Iterator[str]:
         yield "without the adversary's table it is not known what a subtree discloses"
     if case.records is not None:
         yield "the search is for trees, and these are generalised records"
+    elif release.statements:
+        beside = " beside a tree" * bool(release.published)
+        yield f"the search is for one tree alone, and there are statements{beside}"
+        return
     elif len(release.trees) != 1:
         yield f"the search is for one tree, and the release has {len(release.trees)}"
     if release.target.of:

@@ -175,7 +175,7 @@ def handed_over(found: Any, verdict: Mapping[str, Any], reviews: Sequence[Any], 
     if published:
         expected = f"the model as it is published, in the format {published}: convert it, and judge that file"
         raise invalid("options", ARGUMENT, "published_as", expected, "a model in another format")
-    trees = len(reviews[0].release.trees)
+    trees = len(reviews[0].release.published)
     status = verdict["status"] if verdict["status"] == "fail" or found.reliable else "review"
     checks = verdict["checks"]
     if len(reviews) > 1:  # of columns, which are numbered as files of their reports are: they are not named
@@ -185,7 +185,7 @@ def handed_over(found: Any, verdict: Mapping[str, Any], reviews: Sequence[Any], 
         _STATUS.get(status, "review"),
         checks,
         _named(reviews[0].files),
-        "decision tree" if trees == 1 else f"ensemble of {trees:,} trees",
+        f"ensemble of {trees:,} trees" if trees > 1 else "decision tree" if trees else "statements about people",
         command,
         ", ".join(verdict["adversaries"]),
     )

@@ -284,30 +284,37 @@ class RankSum:
             return
         least_rank, most_rank = self.model.ranks(people, self.klass)
         low, high = between(max(self.value.low, Fraction(0)), min(self.value.high, Fraction(1)))
-        says, off = self._says(people), COMPUTED * everybody**2
+        says, of, off = self._says(people), people.classes[self.klass], COMPUTED * everybody**2
         inside = (people.counts > 0).astype(np.float64)
         for end, above, rank in ((low, True, most_rank), (high, False, least_rank)):
-            for slope, constant in _lines(end, everybody, least, most, above):
+            for slope, constant, exact in _lines(end, everybody, least, most, above):
+                at = f", exact for {' or '.join(f'{n:,.0f}' for n in exact)} {of}" if exact else ""
                 sides = (constant - off, np.inf) if above else (-np.inf, constant + off)
-                yield LinearStatement((rank - slope) * inside, *sides, says, self.klass)
+                told = f"{says}, {'lower' if above else 'upper'} side{at}"
+                yield LinearStatement((rank - slope) * inside, *sides, told, self.klass)
 
 
-def _lines(end: float, everybody: float, least: float, most: float, above: bool) -> Iterator[tuple[float, float]]:
-    """Lines ``slope n + constant`` below f on the numbers between limits, for sums ``above`` it; or above f."""
+def _lines(
+    end: float, everybody: float, least: float, most: float, above: bool
+) -> Iterator[tuple[float, float, list[float]]]:
+    """Lines ``slope n + constant`` below f on the numbers between limits, for sums ``above`` it; or above f.
+
+    With the numbers for which a line is f, none where it is so for all.
+    """
 
     def f(n: float) -> float:
         return end * n * (everybody - n) + n * (n + 1) / 2
 
     bend = 1 - 2 * end  # the second derivative of f
     if least == most:
-        yield 0.0, f(least)
+        yield 0.0, f(least), []
     elif (bend <= 0) == above:  # a chord is on the right side
         slope = (f(most) - f(least)) / (most - least)
-        yield slope, f(least) - slope * least
+        yield slope, f(least) - slope * least, [least, most]
     else:
         for n in np.unique(np.rint(np.linspace(least, most, TANGENTS))).tolist():
             slope = end * (everybody - 2 * n) + n + 0.5
-            yield slope, f(n) - slope * n
+            yield slope, f(n) - slope * n, [n]
 
 
 TANGENTS = 7
@@ -332,6 +339,10 @@ class _MeanLoss:
         model = Answers.parse(keys, "score", numbers=True)
         return cls(model, keys.klass(optional=model.release is not None), keys.printed())
 
+    def about(self, people: StatementPeople) -> str:
+        """What the loss is of."""
+        return str(self.model) if self.klass is None else f"{self.model} for {people.classes[self.klass]}"
+
 
 @dataclass(frozen=True, slots=True)
 class LogLoss(_MeanLoss):
@@ -349,7 +360,7 @@ class LogLoss(_MeanLoss):
         most = np.maximum(np.where(large < np.inf, large, 0.0), LARGEST_LOSS)
         large = np.where(large > SMALLEST_LOSS - 1e-3, most, large)
         small = np.minimum(small, SMALLEST_LOSS)
-        yield from _mean_of(people, small, large, self.value, f"log-loss {self.value} of {self.model}")
+        yield from _mean_of(people, small, large, self.value, f"log-loss {self.value} of {self.about(people)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,7 +375,7 @@ class Brier(_MeanLoss):
         """One row, or one for each side."""
         shares = self.model.shares(people, self.klass)
         small, large = (_squares(side, other, self.klass) for side, other in (shares, shares[::-1]))
-        yield from _mean_of(people, small, large, self.value, f"Brier score {self.value} of {self.model}")
+        yield from _mean_of(people, small, large, self.value, f"Brier score {self.value} of {self.about(people)}")
 
 
 def _squares(shares: FloatArray, others: FloatArray, klass: int | None) -> FloatArray:

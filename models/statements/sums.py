@@ -243,8 +243,8 @@ def mean_rows(
     if not n:
         if klass is None and low > 0:  # of nobody some print 0
             yield _weighed(people, inside.astype(np.float64), 1.0, np.inf, f"{says}: somebody", None)
-        yield LinearStatement(large - low, -off, np.inf, says, klass)
-        yield LinearStatement(small - high, -np.inf, off, says, klass)
+        yield LinearStatement(large - low, -off, np.inf, f"{says}, lower side", klass)
+        yield LinearStatement(small - high, -np.inf, off, f"{says}, upper side", klass)
         return
     least, most_of = ends[0] * n - Fraction(off), ends[1] * n + Fraction(off)
     if grain is not None:
@@ -270,8 +270,8 @@ def about_between(
     if (small == large).all():
         yield LinearStatement(large, low, high, says, klass)
     else:
-        yield LinearStatement(large, low, np.inf, says, klass)
-        yield LinearStatement(small, -np.inf, high, says, klass)
+        yield LinearStatement(large, low, np.inf, f"{says}, lower side", klass)
+        yield LinearStatement(small, -np.inf, high, f"{says}, upper side", klass)
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,14 +325,15 @@ class ClassDeviation:
         about = "all" if self.klass is None else people.classes[self.klass]
         says = f"standard deviation of {self.of} of {about} {self.value}"
         squares, off = v**2, self._off(people, v, centre)
-        yield _weighed(people, squares - low**2, -self.ddof * low**2 - off, np.inf, says, self.klass)
+        lower, upper = (f"{says}, {side} side" for side in ("lower", "upper"))
+        yield _weighed(people, squares - low**2, -self.ddof * low**2 - off, np.inf, lower, self.klass)
         if self.mean is not None:
             wide = high**2 + half**2
             near = f"mean {self.of} of {about} {self.mean}"
             for row in (
-                _weighed(people, squares - wide, -np.inf, -self.ddof * high**2 + off, says, self.klass),
-                _weighed(people, v + half, -off, np.inf, near, self.klass),
-                _weighed(people, v - half, -np.inf, off, near, self.klass),
+                _weighed(people, squares - wide, -np.inf, -self.ddof * high**2 + off, upper, self.klass),
+                _weighed(people, v + half, -off, np.inf, f"{near}, lower side", self.klass),
+                _weighed(people, v - half, -np.inf, off, f"{near}, upper side", self.klass),
             ):
                 yield replace(row, source=self.beside)
         everybody = (people.counts > 0).astype(np.float64)

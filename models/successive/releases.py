@@ -277,7 +277,14 @@ def _notes(releases: Sequence[Release], names: Sequence[str]) -> Iterator[str]:
         if not release.statements:
             told.append(f"{number} of {name}" if last == number else f"{number} to {last} of {name}")
         number = last + 1
-    yield "all releases hold together" + (f"; trees are numbered through: {', '.join(told)}" if told else "")
+    trees = sum(len(release.published) for release in releases)
+    numbered = f"; trees are numbered through: {', '.join(told)}" if trees > 1 else ""
+    if trees == 1 and not releases[0].published:
+        number, name = next(
+            (n, name) for n, (name, each) in enumerate(zip(names, releases, strict=True), 1) if each.published
+        )
+        numbered = f"; the tree of {name} is called tree {number}"
+    yield f"all releases hold together{numbered}"
     for attribute in merged([a.name for a in r.attributes] for r in releases):
         own = [(n, a) for n, r in zip(names, releases, strict=True) for a in r.attributes if a.name == attribute]
         public = [name for name, a in own if a.role == "public"]

@@ -378,3 +378,44 @@ def test_a_group_is_described_by_the_fewest_columns_that_tell_it_or_by_people(tm
         ((20, 23, 28, 29), "sex=F, town=a, age=20; sex=F, town=e, age=28; sex=M, town=b, age=23; 1 more"),
     ):
         assert who_in(program, np.flatnonzero(np.isin(ages_of, ages))) == who
+
+
+def test_words_of_statements_tell_rows_people_and_classes_apart(tmp_path: Path, capsys: Any) -> None:
+    people = pd.DataFrame(
+        {"age": [23, 31, 40, 52, 29, 35], "score": [0.2, 0.7, 0.6, 0.4, 0.3, 0.8], "told": list("nnnnyy")}
+    )
+    people["told"] = people.told.map({"n": "no", "y": "yes"})
+    people.to_csv(tmp_path / "qi.csv", index=False)
+    of = {"class": "yes", "source": "Table 1"}
+    matrix = {"yes": {"yes": 2, "no": 0}, "no": {"yes": 1, "no": 3}}
+    said = [
+        {"kind": "auc", "score": "score", "equals": 0.8, **of},
+        {"kind": "sd", "of": "age", "equals": 6.5, "mean": 39.4, **of},
+        {"kind": "brier", "score": "score", "equals": 0.2, **of},
+        {"kind": "log_loss", "score": "score", "equals": 0.6, **of},
+        {"kind": "confusion", "prediction": "told", "matrix": matrix, "source": "Table 2"},
+    ]
+    path, qi = table(tmp_path, *said[:-1], classes=("no", "yes")), str(tmp_path / "qi.csv")
+    assert run(["explain", path, qi]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    rows = [line for line in lines if line.startswith("  statements ")]
+    assert len(set(rows)) == len(rows) > 12
+    assert "  statements AUC 0.8 of score for yes, lower side, exact for 1 or 5 yes" in rows
+    assert {"  statements Brier score 0.2 of score for yes", "  statements log-loss 0.6 of score for yes"} <= set(rows)
+    confusion = table(tmp_path, said[-1], classes=("no", "yes"))
+    assert run(["explain", confusion, qi]) == 0
+    assert "table1.json, Table 2: 6 individuals" in capsys.readouterr().out.splitlines()
+    limits = {"max_background": 0, "min_leaf": 10, "max_certain": 0}
+    found = {row.check.key: row.finding.said for row in maxent.check(confusion, qi, {"limits": limits}).rows}
+    assert "give away from 3 to 6 (" in found["max_background"]
+    assert "leaves do not state" not in " ".join(found.values())
+    verdict = maxent.audit_release(confusion, qi).verdict(max_certain=0)
+    assert any("the search is for one tree alone, and there are statements" in line for line in verdict.lines())
+
+
+def test_a_tree_that_follows_statements_says_what_it_is_called(tmp_path: Path) -> None:
+    tree, beside, qi = D1 / "tree.json", table(tmp_path), D1 / "qi.csv"
+    notes = [maxent.estimate(releases, qi).notes[0] for releases in ([tree, beside], [beside, tree])]
+    assert notes[0] == "all releases hold together"
+    assert notes[1].startswith("all releases hold together; the tree of ")
+    assert notes[1].endswith("tree.json is called tree 2")

@@ -189,10 +189,11 @@ def _min_leaf(of: Matter, limit: int) -> Finding:
 
 def _reason(of: Matter, why: str) -> str:
     """Why numbers cannot be told."""
-    return _DRAWN if _draws(of) else why
+    return _DRAWN if _draws(of) else why if of.review.release.published else _UNTOLD
 
 
 _DRAWN = "as the numbers are those of draws, which may be of fewer people"
+_UNTOLD = "as not all numbers of people follow from statements"
 _UNSIZED = "as leaves do not state how many records they have"
 _UNCOUNTED = "as leaves do not state all of their counts"
 
@@ -301,7 +302,8 @@ def _max_background(of: Matter, limit: int) -> Finding:
         open_ |= bool(unclear.any()) or _draws(of)
     told = sorted(_beside(of).given_away(of.background, len(of.review.release.target.classes)), reverse=True)
     most, sure = found + sum(people for people, _ in told), max(found, *(people for people, _ in told[:1]), 0)
-    return _most(of, name, sure, inf if open_ else most, [source for _, source in told], limit)
+    most = inf if open_ else min(most, of.review.audit.individuals_known or most)
+    return _most(of, name, sure, most, [source for _, source in told], limit)
 
 
 def _min_dof(of: Matter, limit: int) -> Finding:

@@ -386,13 +386,24 @@ def _document_line(document: Mapping[str, Any]) -> str:
     return f"{document['file']}: {many}; {', '.join(shown)}" + (f" and {more:,} more" if more else "")
 
 
+def _of_origin(program: Program, first: Mapping[str, Any]) -> int:
+    """People whom rows of one origin are about; those of a statement may be about different ones."""
+    held = [
+        said.region for said in program.linear if said.kind == first["kind"] and str(said.origin) == first["origin"]
+    ]
+    if first["kind"] != "statements" or len(held) < 2:
+        return int(first["individuals"])
+    cells = np.unique(np.concatenate([program.regions[region] for region in held]))
+    return round(float(program.weight[cells].sum()))
+
+
 def _lines(program: Program, found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Lines, each with its style."""
     split = {(t, node.id): node.attribute for t, tree in enumerate(program.release.trees, 1) for node in tree.nodes}
     for (number, node, origin), group in groupby(found["list"], lambda row: (row["tree"], row["node"], row["origin"])):
         rows = list(group)
         attribute = split.get((number, node))
-        people = f"{rows[0]['individuals']} individual" + ("" if rows[0]["individuals"] == 1 else "s")
+        people = counted(_of_origin(program, rows[0]), "individual")
         yield f"{origin}: {people}" + (f", split by {attribute}" if attribute else ""), "bold"
         for row in rows:
             rows_of = f" ({row['rows']} rows)" if row["rows"] > 1 else ""
