@@ -106,6 +106,10 @@ def counted(number: int, noun: str, many: str | None = None) -> str:
     return f"{number:,} {noun if number == 1 else many or noun + 's'}"
 
 
+# What is said of a statement that the true classes refute.
+FALSE = "false of the true classes"
+
+
 def leaves_in(leaves: int, trees: int) -> str:
     """Return where something is stated: ``1 leaf in 1 tree``, ``35 leaves in 7 trees``."""
     return f"{counted(leaves, 'leaf', 'leaves')} in {counted(trees, 'tree')}"

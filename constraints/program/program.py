@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from maxent.models.arguments import Ties as Ties
 from maxent.models.arrays import TINY, FloatArray, IntArray
-from maxent.models.display import leaves_in
+from maxent.models.display import FALSE, leaves_in
 from maxent.models.draws import kept_apart
 
 if TYPE_CHECKING:
@@ -188,18 +188,19 @@ class Unread:
     """A statement of trees that the compiler does not read, and the number of these and of their leaves.
 
     ``of`` has the number of each such tree, from 0, and how many leaves of it. What a model's own file keeps beside its
-    trees is of none, and no worst case bounds it.
+    trees is of none, and no worst case bounds it. What is ``refuted`` was read, and is false of the true classes.
     """
 
     what: str
     trees: int
     leaves: int
     of: tuple[tuple[int, int], ...] = ()
+    refuted: bool = False
 
     def in_words(self, worst: Mapping[str, Any]) -> str:
         """``not read: scores of 35 leaves in 1 tree``, and how they are judged."""
         if not self.trees:
-            return f"not read: {self.what}: no limit is known to be kept"
+            return f"{FALSE if self.refuted else 'not read'}: {self.what}: no limit is known to be kept"
         why = worst.get("why")
         if why is None and self.what == CHOICES:
             judged = "judged as if they gave away the classes of all who are alike in the columns of the model"
@@ -212,7 +213,8 @@ class Unread:
     def as_dict(self, judged: str) -> dict[str, Any]:
         """An entry of the key ``unread``; ``judged`` is ``worst_case`` or ``not``."""
         judged = judged if self.trees else "not"
-        return {"what": self.what, "trees": self.trees, "leaves": self.leaves, "judged": judged}
+        told = {"what": self.what, "trees": self.trees, "leaves": self.leaves, "judged": judged}
+        return told | ({"refuted": True} if self.refuted else {})
 
 
 def unread_in(noticed: Noticed, program: Program | None = None) -> tuple[Unread, ...]:

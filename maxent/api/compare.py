@@ -201,6 +201,7 @@ def compare(call: decision_options.Comparing) -> Comparison:
             judged.append(partial(result.judged_row, attacks=attacks))
             noticed = noticed.joined(result.noticed)
             notes += [f"{name}: {note}" for note in result.notes[len(result.noticed.notes) :]]
+            notes += [f"{name}: {each.in_words({})}" for each in result.program.unread if each.refuted]
     if doubtful := [f"{row['release']} (status {row['status']})" for row in rows if row["status"] != "optimal"]:
         warn_unreliable(f"not to be relied on: the estimates of {', '.join(doubtful)}")
     return Comparison(

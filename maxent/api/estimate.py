@@ -197,7 +197,7 @@ def estimate_case(
     if how.dask is not None:
         from maxent.solvers.solve.dask_cluster import connected
     with clock.listening() if interruptible else nullcontext():
-        program = compile_in_time(case, known, clock)
+        program = compared_with_truth(case, compile_in_time(case, known, clock))
         before(program, clock)
         compiled = time.perf_counter()
         with connected(how.dask, clock.left()) if how.dask is not None else nullcontext() as cluster:
@@ -241,7 +241,8 @@ def estimate_case(
             targets = _by_target(case, program, masses, posterior, how.top, error)
             if of_each is not None:
                 disclosure = disclosure.of_groups(of_each)
-            worst = _worst_case(case, program, how, settings) if program.unread else None
+            left_out = any(not each.refuted for each in program.unread)
+            worst = _worst_case(case, program, how, settings) if left_out else None
             ordered, judged = _without_draws(program), known.of_verdict(case)
             interrupted = clock.stop() is Stop.INTERRUPTED
             seconds = 0.0 if interrupted else proving_seconds(clock.left())
@@ -272,6 +273,18 @@ def estimate_case(
     if not result.reliable:
         warn_unreliable(f"{not_reliable(outcome.status)}; see notes and contradictions of the result")
     return result
+
+
+def compared_with_truth(case: Case, program: Program) -> Program:
+    """A program with what is false of the true classes of a case among what no number may rest on."""
+    if case.truth is None:
+        return program
+    from maxent.solvers.certainty.exchange import false_statements, unread_as_false
+
+    parts = (case.release,) if case.joined is None else case.joined.parts
+    by_chance = [part.sampled for part in parts for _ in part.trees]
+    found = false_statements(program, case.truth, by_chance=by_chance, splits=not case.stands_in)
+    return replace(program, unread=(*program.unread, *unread_as_false(found)))
 
 
 def _where_measured(case: Case, program: Program, outcome: Outcome) -> tuple[Point, IntArray | None]:

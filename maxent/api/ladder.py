@@ -230,15 +230,16 @@ class Climb:
             return Figures(missing="numbers of a sample are intervals, which no single class breaks for sure")
         if case.people.individuals and len(truth) * truth.shape[1] ** 2 > LARGEST:
             return Figures(missing=f"there are more than {LARGEST:,} pairs of a person and another class")
+        from maxent.solvers.certainty.exchange import false_statements
+
         program, drawn = self.program, has_likelihood(case.release)
         known = replace(self.known, noise="likelihood") if drawn else self.known
         informed = known.of_verdict(case).of_each_class is not case.of_each_class
         if program is None or informed or (drawn and program.likelihood is None):
             program = compile_case(case, known)
-        left = classes_left(program, truth)
-        if left is None:
+        if next(false_statements(program, truth), None) is not None:
             return Figures(missing="the classes of the table do not agree with what is stated")
-        return _of_others(case, program, *left)
+        return _of_others(case, program, *classes_left(program, truth))
 
 
 def _worst(case: Case, posterior: FloatArray, codes: IntArray) -> tuple[dict[str, Any], int]:
@@ -364,10 +365,10 @@ def grouped(case: Case, told: list[Node]) -> tuple[IntArray, Case]:
 # Which classes of one person agree with all that is stated, everybody else's being known.
 
 
-def classes_left(program: Program, truth: IntArray) -> tuple[BoolArray, bool] | None:
+def classes_left(program: Program, truth: IntArray) -> tuple[BoolArray, bool]:
     """Whether somebody can have each class while everybody else has the true one, shape (n_qi, n_classes, n_classes).
 
-    What was not evaluated allows everything, as the second answer says; None where the truth misses a statement.
+    What was not evaluated allows everything, as the second answer says. The truth satisfies the program.
     """
     n_classes, cells = program.n_classes, program.cells
     left = np.ones((len(truth), n_classes, n_classes), bool)
@@ -376,61 +377,48 @@ def classes_left(program: Program, truth: IntArray) -> tuple[BoolArray, bool] | 
     for said in program.linear:
         owner, here = np.unique(cells.owner[program.regions[said.region]], return_counts=True)
         if said.weights is None and (here == many[owner]).all():
-            bad = _broken(said, truth[owner].sum(axis=0).astype(np.float64), n_classes)
-            if bad is None:
-                return None
-            left[owner] &= ~bad
+            left[owner] &= ~_broken(said, truth[owner].sum(axis=0).astype(np.float64))
         elif program.single and said.weights is not None:
             region = program.regions[said.region]
-            found = _broken_weighted(said, said.weights, truth[cells.owner[region]].astype(np.float64))
-            if found is None:
-                return None
-            left[cells.owner[region]] &= ~found
+            people = truth[cells.owner[region]].astype(np.float64)
+            left[cells.owner[region]] &= ~_broken_weighted(said, said.weights, people)
         else:
             full = False
     some = np.arange(n_classes)
     left[:, some, some] = True
     if program.internal:
         compared = program.single and _compare(program, truth, left)
-        if compared is None:
-            return None
         full = full and compared
     return left, full
 
 
-def _broken(said: Linear, people: FloatArray, n_classes: int) -> BoolArray | None:
+def _broken(said: Linear, people: FloatArray) -> BoolArray:
     """Whether somebody of one class who had another would break a statement, shape (n_classes, n_classes)."""
     value = said.coef @ people
     slack = MET * max(1.0, float(people.sum()))
-    if ((value < said.lower - slack) | (value > said.upper + slack)).any():
-        return None
     moved = value[:, None, None] + said.coef[:, None, :] - said.coef[:, :, None]
     low, high = said.lower[:, None, None] - slack, said.upper[:, None, None] + slack
     return np.asarray(((moved < low) | (moved > high)).any(axis=0))
 
 
-def _broken_weighted(said: Linear, weights: FloatArray, people: FloatArray) -> BoolArray | None:
+def _broken_weighted(said: Linear, weights: FloatArray, people: FloatArray) -> BoolArray:
     """The same of a statement that weighs cells, shape (n_cells, n_classes, n_classes)."""
     broken = np.zeros((len(people), people.shape[1], people.shape[1]), bool)
     for coef, lower, upper in zip(said.coef, said.lower, said.upper, strict=True):
         each = coef * weights
         value, slack = float((each * people).sum()), MET * max(1.0, float(people.sum()))
-        if value < lower - slack or value > upper + slack:
-            return None
         moved = value + each[:, None, :] - each[:, :, None]
         broken |= (moved < lower - slack) | (moved > upper + slack)
     return broken
 
 
-def _compare(program: Program, truth: IntArray, left: BoolArray) -> bool | None:
-    """Take out classes with which a split would not have been chosen; whether all were tried, None where none is."""
+def _compare(program: Program, truth: IntArray, left: BoolArray) -> bool:
+    """Take out classes with which a split would not have been chosen; whether all were tried."""
     from maxent.solvers.worlds.part import TIED
 
     rows, owner = Evaluator(program).internal, program.cells.owner
     least = TIED if program.ties == "first" else -TIED
     masses = truth[owner].astype(np.float64)
-    if float(rows.slack(masses).min(initial=np.inf)) < -TIED:
-        return None
     cell = np.empty(len(truth), np.int64)
     cell[owner] = np.arange(len(owner))
     here = (truth > 0)[:, :, None] & left & ~np.eye(truth.shape[1], dtype=bool)

@@ -362,7 +362,11 @@ def rung_of(
 
 def why_open(checks: Sequence[LimitCheck], status: str) -> list[str]:
     """``largest posterior, as what is published allows 0.95``: why a verdict is not told; nothing of others."""
-    return [f"{NAMES[c.limit]}, {c.why}" for c in checks if status == c.status == "cannot_tell" and c.why]
+    whys: dict[str, list[str]] = {}
+    for check in checks:
+        if status == check.status == "cannot_tell" and check.why:
+            whys.setdefault(check.why, []).append(NAMES[check.limit])
+    return [f"{', '.join(names)}, {why}" for why, names in whys.items()]
 
 
 _STATUSES: Mapping[str, Status] = {"pass": "pass", "fail": "fail", "cannot_tell": "cannot_tell"}

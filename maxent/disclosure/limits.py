@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from maxent.disclosure.measures import TOLERANCE, at_most
 from maxent.models.arguments import is_number, is_whole, shorten, up_to_largest
 from maxent.models.defenses.method import CERTAIN
-from maxent.models.display import WIDTH, Display, Shown, counted, leaves_in
+from maxent.models.display import FALSE, WIDTH, Display, Shown, counted, leaves_in
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.hints import as_share, close_to
 
@@ -761,7 +761,8 @@ def judge(
     `maxent.disclosure.inference.Disclosure`, `maxent.disclosure.truth` and `maxent.audit`, None where they are not
     known; ``proved_least`` and ``proved_most`` are beside the estimate, ``certain_proved`` in its place; ``told_apart``
     is what `maxent.attacks.beside.smallest_told_apart` finds. What is
-    ``unread`` is not passed, except the size of groups, and where the ``worst_case`` keeps the limit, too.
+    ``unread`` is not passed, except the size of groups, and where the ``worst_case`` keeps the limit, too; what is
+    false of the true classes never is.
     """
     checks, drawn = [], draws or NoDraws()
     sure = reliable and exposed is not None
@@ -813,7 +814,8 @@ def judge(
         checks = [_informed(c, base[c.limit], bound[c.limit]) if c.limit in base else c for c in checks]
     for i, c in enumerate(checks):
         left = unread_beside(unread, drawn, settled=settled and c.limit == "max_certain")
-        if left and c.limit != "min_k" and c.status == "pass":
+        left = [each for each in left if c.limit != "min_k" or each.get("refuted")]
+        if left and c.status == "pass":
             checks[i] = _beside(c, left, worst_case, base_rate)
     status = _overall(checks, drawn)
     return Judged(release, decisive, status, tuple(checks), no_marginal=no_marginal, draws=drawn)
@@ -889,6 +891,8 @@ def _beside(
     base_rate: float | None,
 ) -> LimitCheck:
     """A limit that numbers keep which do not rest on all that is stated, by the worst case of the rest."""
+    if false := [each["what"] for each in unread if each.get("refuted")]:
+        return replace(check, status="cannot_tell", unread=f"as this is {FALSE}: {'; '.join(false)}")
     whole = worst_case is None or "why" in worst_case or check.limit == "max_member"
     if whole or worst_case is None or any(each.get("judged") == "not" for each in unread):
         where = [f" ({leaves_in(each['leaves'], each['trees'])})" if each["trees"] else "" for each in unread]

@@ -44,7 +44,7 @@ from maxent.disclosure.limits import (
 )
 from maxent.disclosure.limits import WORDS as LIMIT_WORDS
 from maxent.disclosure.measures import MEASURES
-from maxent.models.display import Display, Summarised, counted
+from maxent.models.display import FALSE, Display, Summarised, counted
 from maxent.models.draws import kept_apart, tells_draws
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.models.files.output import REVIEW, check_outputs, write_text
@@ -336,8 +336,11 @@ class Review(Exchanged, Summarised):
     def _with_draws(self, rung: Rung) -> Rung:
         """The same failed, or not told, where draws are: whoever has the file and the table is never passed by it.
 
+        Nor is anybody where something stated is false of the true classes.
         That nobody knows the order of the rows takes nothing back of who does.
         """
+        if rung.status == "pass" and (false := [each.what for each in self._compiled if each.refuted]):
+            rung = replace(rung, status="cannot_tell", why=f"as this is {FALSE}: {'; '.join(false)}")
         draws, taken_back = self.draws, rung.adversary != ORDERED and not self.draws.counts
         if ADVERSARY not in CONTAINS[rung.adversary] or rung.status == "not_assessed" or taken_back:
             return rung

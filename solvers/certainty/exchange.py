@@ -11,19 +11,25 @@ split has to stay so. What was better was not among the candidates, which no cla
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maxent.constraints.program.residuals import Evaluator
+from maxent.constraints.program.program import Unread
+from maxent.constraints.program.residuals import Evaluator, InternalRows, LinearRows
 from maxent.models.arrays import TINY
+from maxent.models.display import counted
 from maxent.models.nodes import links_of
+from maxent.models.statements.statement import Reprinted
+from maxent.solvers.certainty.cases import SumCases, cases_of
 from maxent.solvers.worlds.part import TIED
 
 if TYPE_CHECKING:
-    from maxent.constraints.program.program import Program
+    from maxent.constraints.program.program import Linear, Program
     from maxent.models.arrays import BoolArray, FloatArray, IntArray
+    from maxent.models.errors import Origin
     from maxent.solvers.control import Clock
 
 # Probability by which a linear statement may be missed: the error of computing it.
@@ -34,6 +40,8 @@ TRIES = 4
 STEPS = 1000
 # Cells, times columns that trees were grown from, that choices are evaluated of.
 LARGEST = 1 << 20
+# Statements that are false of the true classes of which each is named.
+NAMED = 5
 # Two quasi-identifiers, and the classes of the people of each who change places.
 Pair = tuple[int, int, int, int]
 
@@ -270,3 +278,111 @@ def _runs(values: IntArray) -> Iterable[tuple[int, int]]:
     """Begin and end of each run of equal values."""
     ends = np.flatnonzero(np.diff(values)) + 1
     return zip([0, *ends.tolist()], [*ends.tolist(), len(values)], strict=True)
+
+
+# Statements that are false of the true classes. Nothing that is compiled is, so whoever wrote them erred, or the
+# truth is of other people.
+
+
+@dataclass(frozen=True, slots=True)
+class FalseStatement:
+    """A statement, in words, and what the true classes give in its place; empty where that is no number."""
+
+    origin: Origin | str
+    says: str
+    true: str
+
+    def __str__(self) -> str:
+        given = f"the true classes give {self.true}" if self.true else "the true classes give another number"
+        return f"{self.origin} states {self.says}; {given}" if self.says else f"{self.origin}; {given}"
+
+
+def false_statements(
+    program: Program, truth: IntArray, *, by_chance: Sequence[bool] = (), splits: bool = True
+) -> Iterator[FalseStatement]:
+    """What is compiled and false of the true classes, shape (n_qi, n_classes), beyond the error of computing it.
+
+    Numbers of trees that hold ``by_chance``, by the number of the tree, are left out, and without ``splits`` choices of
+    these. Where private attributes decide who is in a leaf, a statement is false that no placing of people makes true.
+    """
+    if truth.shape[1] != program.n_classes:
+        return
+    chance = np.array([*(by_chance or [False] * len(program.cells.trees)), False])  # what is of no tree is exact
+    cases = cases_of(program)
+    others = frozenset[str]() if cases is None else cases.sources
+    rows = LinearRows(program)
+    inside, perhaps = _people_in(program, truth)
+    low, high = _reached(program, rows, truth, inside, perhaps)
+    slack = MET * np.maximum(rows.scale, 1.0)
+    for k in np.unique(rows.constraint[(high < rows.lower - slack) | (low > rows.upper + slack)]).tolist():
+        said = program.linear[k]
+        place = program.regions.places[said.region]
+        tree = -1 if place is None or said.origin.node is None else place[0]
+        if str(said.origin) not in others and not chance[tree]:
+            mine = rows.constraint == k
+            sums = float(low[mine][0]) * said.unit, float(high[mine][0]) * said.unit
+            yield FalseStatement(said.origin, said.says, _given_by(program, said, inside, perhaps, sums))
+    for measured in () if cases is None else cases.statements:
+        if not SumCases(program, (measured,)).hold(truth.astype(np.float64)):
+            says = next((row.says for row in program.linear if str(row.origin) == measured.source), "")
+            yield FalseStatement(measured.source, says, "")
+    for document in program.release.statements:
+        for each in document.statements:
+            one = document.only({f"{document.name}, {each.source}"})
+            reprinted = isinstance(each.content, Reprinted)
+            if reprinted and not one.prints(program.table, program.release.target.classes, truth.astype(np.float64)):
+                yield FalseStatement(f"{document.name}, {each.source}", "", "")
+    if program.internal and splits and program.single:
+        compared = InternalRows(program)
+        missed = np.flatnonzero(compared.slack(truth[program.cells.owner].astype(np.float64)) < -TIED)
+        for k in np.unique(compared.constraint_of(missed)).tolist():
+            choice = program.internal[k]
+            if not chance[choice.tree]:
+                yield FalseStatement(choice.origin, f"{choice.chosen} chosen over {choice.candidate}", "a better one")
+
+
+def unread_as_false(found: Iterable[FalseStatement]) -> tuple[Unread, ...]:
+    """The same, each once, as what no number rests on: the first are named, and the others counted."""
+    told = list(dict.fromkeys(map(str, found)))
+    more = len(told) - NAMED
+    words = [*told[:NAMED], *[f"{more:,} more statements"] * (more > 0)]
+    return tuple(Unread(each, 0, 0, refuted=True) for each in words)
+
+
+def _people_in(program: Program, truth: IntArray) -> tuple[IntArray, IntArray]:
+    """People of each class who are in a region, and who may be, too, shapes (n_regions, n_classes)."""
+    owner, regions = program.cells.owner, program.regions
+    found = np.zeros((2, len(regions), program.n_classes), np.int64)
+    many = np.bincount(owner, minlength=len(truth))
+    for r in range(len(regions)):
+        who, here = np.unique(owner[regions[r]], return_counts=True)
+        whole = here == many[who]
+        found[:, r] = truth[who[whole]].sum(axis=0), truth[who[~whole]].sum(axis=0)
+    return found[0], found[1]
+
+
+def _reached(
+    program: Program, rows: LinearRows, truth: IntArray, inside: IntArray, perhaps: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """The least and the largest value of each row by the true classes; nothing of those that weigh unknown cells."""
+    if program.single:
+        value = rows.values(truth[program.cells.owner].astype(np.float64))
+        return value, value
+    region = rows.region[rows.entry]
+    sure, more = inside[region, rows.klass], perhaps[region, rows.klass]
+    low, high = (rows.sums(sure + np.where(up, more, 0)) for up in (rows.coef < 0, rows.coef > 0))
+    low[rows.weighted], high[rows.weighted] = -np.inf, np.inf
+    return low, high
+
+
+def _given_by(program: Program, said: Linear, inside: IntArray, perhaps: IntArray, sums: tuple[float, float]) -> str:
+    """What the true classes give in the place of a linear statement: people of its classes, or its sum."""
+    if said.weights is not None:
+        return f"{sums[0]:.6g} in the place of {said.lower[0] * said.unit:.6g} to {said.upper[0] * said.unit:.6g}"
+    own, more, named = inside[said.region], perhaps[said.region], np.flatnonzero(said.coef.any(axis=0))
+    found = ", ".join(
+        f"{program.release.target.classes[x]} {own[x]:,}" + f" to {own[x] + more[x]:,}" * bool(more[x])
+        for x in named.tolist()
+    )
+    rest = len(named) < program.n_classes and not more.any()
+    return found + f" of {counted(int(own.sum()), 'person', 'people')}" * rest

@@ -156,7 +156,7 @@ def test_an_audit_takes_limits(capsys: Any, labels: str) -> None:
 
 def test_what_says_no_more_than_the_base_rate_has_no_lift(capsys: Any, tmp_path: Path) -> None:
     tree = json.loads((D1 / "tree.json").read_text(encoding="utf-8"))
-    root = {"id": "N1", "counts": {"<=50K": 6, ">50K": 5}}
+    root = {"id": "N1", "counts": {"<=50K": 5, ">50K": 6}}
     (tmp_path / "root.json").write_text(json.dumps(tree | {"trees": [{"nodes": [root]}]}), encoding="utf-8")
     for truth in ([], ["--truth", TRUTH]):
         assert run(capsys, "estimate", str(tmp_path / "root.json"), QI, *truth, "--max-lift", "0", "--enforce")[0] == 0

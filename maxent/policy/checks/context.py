@@ -9,6 +9,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any, Literal
 
 from maxent.disclosure.limits import CHECK_WORDS, Limits, Status, in_words, judge_rows
+from maxent.models.display import FALSE
 from maxent.results.solved import with_proved
 
 if TYPE_CHECKING:
@@ -46,7 +47,10 @@ class Matter:
         """Why an estimate that keeps a limit may not prove it: unreliable, or of less than is stated; else empty."""
         if not self.reliable:
             return "as the estimate is not to be relied on"
-        return "as more is stated than is read" if self.row.get("unread") else ""
+        if not (unread := self.row.get("unread")):
+            return ""
+        false = any(each.get("refuted") for each in unread)
+        return f"as some of what is stated is {FALSE}" if false else "as more is stated than is read"
 
 
 @dataclass(frozen=True, slots=True)

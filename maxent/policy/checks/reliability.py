@@ -9,6 +9,7 @@ import numpy as np
 from maxent.disclosure.limits import CHECK_WORDS, Status
 from maxent.disclosure.measures import MEASURES
 from maxent.models.arguments import shorten_list
+from maxent.models.display import FALSE
 from maxent.policy.checks.context import YES, Finding, Limit, Matter, PolicyCheck, is_number, unknown, within
 from maxent.policy.checks.evidence import NO_CONTROL
 
@@ -26,6 +27,8 @@ def _reliable(of: Matter, limit: bool) -> Finding:
         return Finding("fail", status, f"{said}: {CHECK_WORDS['fail']}")
     if not of.reliable:
         return Finding("cannot_tell", status, f"{of.review.trouble}: {CHECK_WORDS['cannot_tell']}")
+    if false := [each["what"] for each in of.row.get("unread", ()) if each.get("refuted")]:
+        return Finding("cannot_tell", status, f"{FALSE}: {'; '.join(false)}: {CHECK_WORDS['cannot_tell']}")
     return Finding("pass", status, f"the estimate was solved: {CHECK_WORDS['pass']}")
 
 
@@ -72,8 +75,8 @@ def _required(of: Matter, limit: Any) -> Finding:
 CHECKS = (
     PolicyCheck(
         "MX501", "reliable", "an estimate that can be relied on", YES, _reliable,
-        "Whether the estimate was solved to the optimum, the release and the table agree, and nothing was left out "
-        "for want of time. Every policy asks for it, stated or not, and none can switch it off.",
+        "Whether the estimate was solved to the optimum, the release, the table and the true classes agree, and "
+        "nothing was left out for want of time. Every policy asks for it, stated or not, and none can switch it off.",
         "What an unfinished estimate seems to keep proves nothing.",
         OURS,
         "Give it more time (`--time-limit`), fewer trees, or the table of the people that the model was trained on.",

@@ -188,6 +188,7 @@ class DossierView:
 def dossier_of(given: Account, texts: Texts, *, public: bool = False) -> DossierView:
     """The dossier of a review with an estimate, and the verdict on it; ``public``: nobody is named."""
     review: DossierReview = given.review
+    given = replace(given, ladder=tuple(_unnamed(review, given.ladder))) if public else given
     status, ladder, limit = given.status, given.ladder, review.limits.max_posterior
     estimate = review.estimate
     assert estimate is not None
@@ -256,7 +257,7 @@ def _about(release: ReleaseView, sensitive: Sequence[str], *, public: bool) -> s
 
 def _unknown(given: Account, *, public: bool) -> Iterator[str]:
     """Why a verdict cannot be told, a sentence for each adversary, then for each check that is about none."""
-    for whom, why in _open(given.review, given.ladder, public=public):
+    for whom, why in _open(given.ladder):
         yield f"It cannot be told for an adversary with {WITH[whom]}: {why}."
     alone = (check for check in given.checks if check["id"] not in (*IDS.values(), NO_DRAWS_ID))
     open_ = [check for check in alone if check["status"] == "cannot_tell" and not check.get("off")]
@@ -269,15 +270,19 @@ def _unknown(given: Account, *, public: bool) -> Iterator[str]:
         yield f"It cannot be told: {given.why}."
 
 
-def _open(review: DossierReview, ladder: Sequence[Rung], *, public: bool) -> Iterator[tuple[str, str]]:
-    """For whom limits cannot be told, and why; in public without what models keep, whose words may name values."""
-    kept = [each["what"] for each in review.row.get("unread", ()) if public and not each["trees"]]
+def _unnamed(review: DossierReview, ladder: Sequence[Rung]) -> Iterator[Rung]:
+    """Adversaries without what models keep, or the true classes refute, whose words may name values and numbers."""
+    kept = [each["what"] for each in review.row.get("unread", ()) if not each["trees"]]
     for rung in ladder:
-        why = rung.why if rung.status == "cannot_tell" else ""
+        why = rung.why
         for what in kept:
             why = why.replace(what, "what the whole dossier names")
-        if why:
-            yield rung.adversary, why
+        yield replace(rung, why=why)
+
+
+def _open(ladder: Sequence[Rung]) -> Iterator[tuple[str, str]]:
+    """For whom limits cannot be told, and why."""
+    return ((rung.adversary, rung.why) for rung in ladder if rung.status == "cannot_tell" and rung.why)
 
 
 def _beyond(given: Account, *, public: bool) -> Iterator[str]:
@@ -512,7 +517,7 @@ def _untested(
             yield f"The adversary “{name}”: {rung.figures.missing}."
         elif rung.status == "not_assessed":
             yield f"The adversary “{name}” {NO_LIMIT}"
-    for whom, why in _open(review, [rung for rung in ladder if not rung.figures.missing], public=public):
+    for whom, why in _open([rung for rung in ladder if not rung.figures.missing]):
         yield f"Whether limits are kept for “{whom.replace('_', ' ')}”: {why}."
     if review.trouble:
         yield f"The estimate: {review.trouble}."

@@ -11,7 +11,7 @@ from maxent.attacks.wp216 import TITLES, Risks, Wp216Risk
 from maxent.disclosure.limits import HOW, UNINFORMED, proved_in, worse_certain, worse_posterior
 from maxent.disclosure.measures import FORMS, MEASURES, Measure
 from maxent.models.defenses.method import CERTAIN
-from maxent.models.display import leaves_in
+from maxent.models.display import FALSE, leaves_in
 from maxent.results.html_report.view import (
     Glance,
     NodeView,
@@ -353,7 +353,9 @@ def _assumed(view: ReportView, release: ReleaseView) -> Iterator[str]:
     worst: Any = release.row.get("worst_case", {})
     for each in unread:
         where = f" of {leaves_in(each['leaves'], each['trees'])}" if each["trees"] else ""
-        if each["judged"] == "not":
+        if each.get("refuted"):
+            yield f"{FALSE.capitalize()}, and so no limit is known to be kept: {each['what']}."
+        elif each["judged"] == "not":
             why = worst.get("why", "")
             yield f"Not read, and so no limit is known to be kept: {each['what']}{where}{'; ' * bool(why)}{why}."
         else:
