@@ -78,7 +78,9 @@ class Climb:
             with unwarned():
                 found = self._figures(*key)
             known = found.right_guesses is not None and self.base_rate is not None
-            self._found[key] = replace(found, base_rate=self.base_rate) if known else found
+            found = replace(found, base_rate=self.base_rate) if known else found
+            taken = {"no_marginal": True} if found.row and self.known.no_marginal else {}
+            self._found[key] = replace(found, row={**found.row, **taken})
         return self._found[key]
 
     @property

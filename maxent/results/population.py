@@ -225,8 +225,8 @@ class PopulationEstimate(Brief):
             f"{of['people']:,} people in the register, {of['members']:,} of them in the data; "
             f"proved members {of['proved_members']:,}, proved not to be {of['proved_non_members']:,}; "
             f"largest P(member) {known.largest:.3f}",
-            f"known to be a member and of one {target}: {certain:,} by the estimate, {proved.certain:,} by proof; "
-            f"largest probability of both {measures['max_posterior']:.3f}",
+            f"known to be in the data, and of which class of {target}: {certain:,} by the estimate, {proved.certain:,} "
+            f"by proof; largest probability of both {measures['max_posterior']:.3f}",
             f"an adversary who guesses by this estimate expects to be right for {100 * known.right_guesses:.1f} % of "
             f"the members (base rate {least})",
             *[f"in truth right for {100 * (self.right or 0):.1f} % of the members"] * (self.right is not None),

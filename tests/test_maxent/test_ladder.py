@@ -1197,6 +1197,12 @@ def test_where_everybody_is_of_one_class_a_rung_counts_whom_limits_count(adversa
     found = review_of(release, people, "Y", max_certain=0, adversary=adversary, knowledge="label")
     assert found.verdict().status == "fail"
     assert rung(found, adversary).as_dict()["certain_in_truth"] == 7
+    allowed = review_of(release, people, "Y", max_certain=7, adversary=adversary, no_marginal=True)
+    assert rung(allowed, adversary).status != "fail"
+    without = review_of(release, people, "Y", max_certain=0, adversary=adversary, no_marginal=True)
+    verdict = without.verdict()
+    [checked] = verdict.rungs[0].checks if verdict.rungs else verdict.releases[0].checks
+    assert (checked.found, checked.origin, checked.base) == (7, "truth", None)  # not by a base rate that nobody knows
 
 
 def drawn_trees(model: Any) -> tuple[Any, pd.DataFrame, pd.Series]:
