@@ -36,6 +36,15 @@ def test_all_slow_tests_run_always():
     assert not {"-x", "--maxfail", "-k", "--deselect", "--ignore"} & {*line.split()}
 
 
+def test_the_demo_judges_as_the_page_whose_picture_the_readme_shows():
+    page, recipe = ((ROOT / name).read_text(encoding="utf-8") for name in ("docs/report.md", "Makefile"))
+    called = [
+        line.replace("$(DEMO)/", "") for line in [*page.splitlines(), *recipe.splitlines()] if "--min-k 10" in line
+    ]
+    asked = {line.partition("--max-certain")[2] for line in called}
+    assert (len(called), len(asked)) == (2, 1)
+
+
 def test_cases_are_fixed_and_those_of_rounds_differ(monkeypatch):
     monkeypatch.delenv(HUNT, raising=False)
     assert cases(5, 3) == range(5, 8)
