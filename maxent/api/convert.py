@@ -15,7 +15,7 @@ from maxent.models.draws import tells_draws
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.formats.registry import convert_model, reader_names
 from maxent.models.formats.release_reader import UNNAMED, UNPROVEN, Converted, Wanted
-from maxent.models.formats.scikit_learn.models import searched
+from maxent.models.formats.scikit_learn.models import check_model, searched
 from maxent.models.formats.scikit_learn.pipelines import aside_in, final_of, is_pipeline, joined, release_of
 from maxent.models.formats.scikit_learn.tree import from_sklearn
 from maxent.models.hints import close_to
@@ -167,6 +167,8 @@ def with_kept(model: Any, *, reading: Reading | None = None, **said: Any) -> tup
         raise InvalidInput("options", [Problem(ARGUMENT, "parameters", expected, "a value")])
     if wanted.train is None and not is_pipeline(model):
         return _without_table(model, wanted, numeric), kept
+    if type(final := final_of(model)).__module__.startswith("sklearn.linear_model."):
+        check_model("convert", final)  # no table helps
     if wanted.train is None or isinstance(wanted.train, (str, PathLike)) or not hasattr(wanted.train, "columns"):
         expected = "the DataFrame that fit was given: with it the steps of a pipeline are undone"
         raise InvalidInput("options", [Problem(ARGUMENT, "train", expected, shorten(wanted.train))])

@@ -33,7 +33,7 @@ from maxent.models.formats.assemble import check_tree
 from maxent.models.formats.proof import TrainingColumns, check_leaves, read_training
 from maxent.models.formats.release_reader import NUMERIC, UNNAMED, Converted, Wanted, model_reader
 from maxent.models.formats.scikit_learn.ensemble import hyperparameters_of, unweighed
-from maxent.models.formats.scikit_learn.models import n_outputs, outputs_of
+from maxent.models.formats.scikit_learn.models import SEARCHES, n_outputs, outputs_of
 from maxent.models.formats.scikit_learn.pipelines import aside_in, is_pipeline, release_of
 from maxent.models.formats.scikit_learn.tree import from_sklearn
 from maxent.models.hints import close_to
@@ -480,7 +480,9 @@ class Objects:
 
     def _untrusted(self, state: Mapping[str, Any]) -> InvalidInput:
         name = f"{state.get('__module__')}.{state.get('__class__')}"[:100]
-        expected = "trees, ensembles and preprocessing of scikit-learn alone: give the model without it"
+        expected = "trees, ensembles, regressions and preprocessing of scikit-learn alone: give the model without it"
+        if again := SEARCHES.get(str(state.get("__class__"))):
+            expected += f"; fit {again}, which is read"
         return self._wrong("type", expected, f"{name}, which is not trusted")
 
 

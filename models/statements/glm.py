@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Literal, cast, get_args
 import numpy as np
 from scipy.optimize import lsq_linear
 
-from maxent.models.arguments import shorten_list
+from maxent.models.arguments import shorten_list, show
 from maxent.models.arrays import FloatArray
 from maxent.models.errors import invalid
 from maxent.models.statements.statement import Keys, LinearStatement, PrintedNumber, StatementPeople, described
@@ -632,6 +632,8 @@ class Coefficients:
             if at in printed:
                 each.refuse("value", "each term once", f"{term} several times")
             number = each.printed("value")
+            if "within" in each and "digits" in each:
+                each.refuse("digits", "within or digits, as each says how far the value may be off")
             if "within" in each:
                 number = replace(number, half=Fraction(each.number("within", 0.0, 0.0)))
             printed[at] = number, {key: each.number(key, 0.0, 0.0) for key in ("l2", "l1") if key in each}
@@ -664,7 +666,7 @@ class Coefficients:
             _residual(keys, any(bool(each.any()) for each in (l2, l1, mean_l2, mean_l1))),
         )
         weights = keys.column("weights") if "weights" in keys else None
-        return cls(tuple(terms), fit, of, weights, _references(keys))
+        return cls(tuple(terms), fit, of, weights, _references(keys, terms))
 
     def rows(self, people: StatementPeople) -> Iterator[LinearStatement]:
         """A row for each coefficient, one for each combination that tells it best, and one for the sum of squares."""
@@ -795,6 +797,8 @@ def _stopping(keys: Keys, family: Family) -> Stopping:
             ("gap", "mean_gap"),
         )
     }
+    if said["gradient"] is not None and said["mean"] is not None:
+        keys.refuse("mean_tolerance", "tolerance or mean_tolerance, as each bounds the gradient")
     found = Stopping(**said, assumed=keys.flag("assumed", False))
     absolute = any(key in keys and keys.number(key, 0.0, 0.0) > 0 for key in ("l1", "mean_l1"))
     if found.gap is not None and not (absolute and family == "linear"):
@@ -827,7 +831,7 @@ def _residual(keys: Keys, penalised: bool) -> tuple[float, float] | None:
     return float(number.value), float(number.half) * (1 + 4 * EPS) + EPS * abs(float(number.value))
 
 
-def _references(keys: Keys) -> Mapping[str, tuple[str | float, ...]]:
+def _references(keys: Keys, terms: Iterable[Term]) -> Mapping[str, tuple[str | float, ...]]:
     if "reference" not in keys:
         return {}
     given = keys.raw("reference")
@@ -836,6 +840,10 @@ def _references(keys: Keys) -> Mapping[str, tuple[str | float, ...]]:
     found = {}
     for column, values in given.items():
         values = values if isinstance(values, list) else [values]
+        named = sorted({term.column for term in terms if term.column is not None and term.level is not None})
+        if column not in named:
+            expected = f"columns of which values have a term: {shorten_list(named) or 'there is none'}"
+            keys.refuse("reference", expected, show(column))
         keys.use(column, values=values)
         found[column] = tuple(value if isinstance(value, str) else float(value) for value in values)
     return found

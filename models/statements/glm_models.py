@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from maxent.models.arguments import shorten
+from maxent.models.arguments import shorten, shorten_list
 from maxent.models.errors import InvalidInput, invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.files.json_files import bytes_of
@@ -44,6 +44,7 @@ STOPPED = (
     "how far from its optimum the fit stopped: its width is assumed, which is no proof and which bounds and verdicts "
     "name (--param tolerance=LARGEST GRADIENT states it, --train counts it)"
 )
+UNCOUNTED = "what the training table tells of the fit"
 UNWEIGHTED = "weights of rows in the fit: the statement holds of a fit without (--param weights=COLUMN)"
 LEAST = 64 * EPS
 # Keys that say where a fit stopped, in place of which its gradient is stated.
@@ -304,7 +305,8 @@ def fitted(model: Any, wanted: Wanted, reader: Reader, source: str) -> Converted
         expected = "the numbers that the target can be: classes=, or train= with target="
         raise invalid(source, "options", "classes", expected, "none")
     classes = own if wanted.classes is None else list(wanted.classes)
-    training = _training(wanted, reader, columns, [classes, own], wanted.parameters.get("weights"))
+    lost: list[str] = []
+    training = _training(wanted, reader, columns, [classes, own], wanted.parameters.get("weights"), lost)
     own_keys = (
         _logistic(source, final, wanted, training, classes)
         if name in LOGISTIC
@@ -336,11 +338,10 @@ def fitted(model: Any, wanted: Wanted, reader: Reader, source: str) -> Converted
     else:
         content = [{"family": "multinomial", "terms": terms(range(len(classes)), classes), **keys}]
     content = [{"source": name, **each} for each in content]
-    lost: list[str] = []
     if training is not None and not {"tolerance", "mean_tolerance"} & set(wanted.parameters):
         content = [_counted(each, source, wanted, classes, training, lost) for each in content]
     else:
-        lost = [UNWEIGHTED] * ("weights" not in keys) + [STOPPED] * ("loss_tolerance" in keys)
+        lost += [UNWEIGHTED] * ("weights" not in keys) + [STOPPED] * ("loss_tolerance" in keys)
     if isinstance(getattr(final, "class_weight", None), str) and "class_weight" not in wanted.parameters:
         lost.append(
             "weights of classes as such: the statement has them as numbers, which tell how many have each class"
@@ -404,22 +405,34 @@ class _Training:
 
 
 def _training(
-    wanted: Wanted, reader: Reader, columns: Sequence[Term], classes: Sequence[Sequence[str]], weights: str | None
+    wanted: Wanted,
+    reader: Reader,
+    columns: Sequence[Term],
+    classes: Sequence[Sequence[str]],
+    weights: str | None,
+    lost: list[str],
 ) -> _Training | None:
-    """The training table, where it has all columns and the class of each row, by one of the lists of names."""
+    """The training table, where it has all columns and the class of each row, by one of the lists of names.
+
+    Where it is given and has not, ``lost`` says so.
+    """
     terms = [*columns, *([] if weights is None else [Term(weights)])]
     needed = {term.column for term in terms if term.column is not None}
-    if wanted.train is None or wanted.target is None:
+    if wanted.train is None:
         return None
-    if not {wanted.target, *needed} <= set(read_frame(wanted.train, "train", [], reader).header):
+    target, header = wanted.target, read_frame(wanted.train, "train", [], reader).header
+    missing = sorted(needed - set(header)) if target in header else [target or "of the target (--target)"]
+    if target is None or missing:
+        lost.append(f"{UNCOUNTED}: it has no column {shorten_list(missing)}")
         return None
-    frame = read_frame(wanted.train, "train", [wanted.target, *sorted(needed)], reader)
+    frame = read_frame(wanted.train, "train", [target, *sorted(needed)], reader)
     for term in terms:
         column = frame.columns[str(term.column)]
         number = term.level is None or _finite(str(term.level))
         if (column.codes < 0).any() or not (number if holds_numbers(column) else term.level is not None):
+            lost.append(f"{UNCOUNTED}: its column {term.column} has other values, or none for somebody")
             return None
-    column = frame.columns[wanted.target]
+    column = frame.columns[target]
     texts, values = column.texts(), numbers(column) if holds_numbers(column) else np.empty(0)
     for names in classes:
         codes = np.array([names.index(text) if text in names else -1 for text in texts] + [-1])
@@ -428,6 +441,7 @@ def _training(
             codes = np.array([said.index(v) if v in said else -1 for v in values.tolist()] + [-1])
         if (codes[column.codes] >= 0).all():
             return _Training(frame, codes[column.codes])
+    lost.append(f"{UNCOUNTED}: its column {target} has other classes than {shorten_list(classes[0])}")
     return None
 
 
@@ -473,7 +487,7 @@ def counted_printed(
     content = statements_of([said], source, wanted, classes).statements[0].statements[0].content
     assert isinstance(content, Coefficients)
     terms = [term for term in content.terms if term.column is not None]
-    training = _training(wanted, reader, terms, [classes], content.weights)
+    training = _training(wanted, reader, terms, [classes], content.weights, lost)
     if training is None:
         return None
     people, fit, found = training.alike(content, len(classes)), content.fit, dict(said)

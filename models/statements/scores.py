@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from maxent.models.arguments import shorten_list, show
+from maxent.models.errors import InvalidInput
 from maxent.models.release import Release
 from maxent.models.statements.statement import (
     COMPUTED,
@@ -69,7 +70,10 @@ class Answers:
         from maxent.models.formats.registry import load_release
 
         file = keys.text("from")
-        release = load_release(os.path.join(keys.folder, file))
+        try:
+            release = load_release(os.path.join(keys.folder, file))
+        except InvalidInput as error:
+            raise keys.within("from", error) from error
         per_row = f"others are a column for each row, key {key}"
         if not states_answers(release):
             found = "statements without a tree" if release.statements else "trees whose leaves state no answer"

@@ -8,7 +8,7 @@ the people that a statement was made from satisfy each of its rows.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import product
 from math import isfinite
@@ -290,6 +290,11 @@ class Keys:
         """Raise the error of a key."""
         shown = found if found is not None else show(self._raw[key]) if key in self._raw else "nothing"
         raise invalid(self.source, self.where, key, expected, shown)
+
+    def within(self, key: str, error: InvalidInput) -> InvalidInput:
+        """The error of a file that a key names, with the place of the key."""
+        at = f"{self.where}, {key}, {error.source}"
+        return InvalidInput(self.source, [replace(p, where=f"{at}: {p.where}") for p in error.problems])
 
     def __contains__(self, key: str) -> bool:
         self._known.add(key)

@@ -173,7 +173,8 @@ def _cell(keys: Keys, by: tuple[By, ...], below: int | None, rounded: Rounded | 
         low, high = 0.0, np.inf if below is None else float(below - 1)
     elif isinstance(count, list):
         if len(count) != 2 or not all(is_number(side) for side in count) or not 0 <= count[0] <= count[1]:
-            keys.refuse("count", "[low, high], numbers from 0")
+            shown = f"[{', '.join(map(show, count))}]" if len(count) == 2 else None
+            keys.refuse("count", "[low, high], two numbers from 0, the lower one first", shown)
         low, high = float(np.ceil(count[0])), float(np.floor(count[1]))
     else:
         n = keys.whole("count")

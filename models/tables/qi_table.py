@@ -280,8 +280,8 @@ def read_rows(
 
 
 def _as_stated(problem: Problem, release: Release) -> Problem:
-    """A problem of a column that is missing, with the statement that names the column."""
-    if problem.expected.startswith("a column of this name"):
+    """A problem of a column that is missing or has no numbers, with the statement that names the column."""
+    if problem.expected.startswith(("a column of this name", "a finite number")):
         for document in release.statements:
             if (use := document.columns.get(problem.field)) is not None:
                 where = ", ".join([str(document.name), *[use.place] * (use.place is not None)])

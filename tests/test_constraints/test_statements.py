@@ -532,6 +532,12 @@ def test_linked_tables_that_are_each_safe_are_not_together() -> None:
 FRAME = pd.DataFrame({"region": list("nnss"), "age": [30.0, 40.0, 50.0, 60.0]})
 
 
+def glm(digits: int | None = None, **more: Any) -> Fact:
+    """A regression of one coefficient."""
+    term = {"column": "age", "value": 0.5, "within": 0.1, **({} if digits is None else {"digits": digits})}
+    return {"kind": "glm", "family": "logistic", "of": "yes", "tolerance": 0.1, "terms": [term], **more}
+
+
 @pytest.mark.parametrize(
     ("said", "words"),
     [
@@ -555,6 +561,22 @@ FRAME = pd.DataFrame({"region": list("nnss"), "age": [30.0, 40.0, 50.0, 60.0]})
         ({"kind": "count", "class": "yes", "equals": 1, "where": {"region": "north"}}, "a value that somebody has"),
         ({"kind": "mean", "of": "y", "class": "yes", "equals": 1.5}, "not the target"),
         ({"kind": "mean", "of": "region", "class": "yes", "equals": 1.5}, "expected a finite number"),
+        ({"kind": "mean", "of": "region", "class": "yes", "equals": 1.5}, "number, as s.json, statement 1 has it"),
+        (
+            {"kind": "count", "class": "yes", "equals": 1, "where": {"region": {"gt": 1}}, "source": "Table 1"},
+            "region: expected a finite number, as s.json, statement 1 (Table 1) has it, found 'n'",
+        ),
+        (
+            {"kind": "accuracy", "from": "gone.json", "equals": 0.5, "source": "Table 1"},
+            "s.json: statement 1 (Table 1), from, gone.json: file: path: expected a file that can be read",
+        ),
+        (
+            {"kind": "table", "by": ["region"], "cells": [{"at": ["n"], "class": "yes", "count": [4, 2]}]},
+            "cell 1: count: expected [low, high], two numbers from 0, the lower one first, found [4, 2]",
+        ),
+        (glm(reference={"region": ["n"]}), "reference: expected columns of which values have a term: there is none"),
+        (glm(mean_tolerance=0.1), "mean_tolerance: expected tolerance or mean_tolerance, as each bounds the gradient"),
+        (glm(digits=1), "term 1: digits: expected within or digits, as each says how far the value may be off"),
         ({"kind": "auc", "score": "weight", "class": "yes", "equals": 0.5}, "weight"),
         ({"kind": "table", "by": ["region"], "cells": [{"at": ["n", "s"], "class": "yes", "count": 1}]}, "a list of 1"),
         (

@@ -400,7 +400,7 @@ def test_words_of_statements_tell_rows_people_and_classes_apart(tmp_path: Path, 
     lines = capsys.readouterr().out.splitlines()
     rows = [line for line in lines if line.startswith("  statements ")]
     assert len(set(rows)) == len(rows) > 12
-    assert "  statements AUC 0.8 of score for yes, lower side, exact for 1 or 5 yes" in rows
+    assert "  statements AUC 0.8 of score for yes, lower side, exact for 2 or 5 yes" in rows
     assert {"  statements Brier score 0.2 of score for yes", "  statements log-loss 0.6 of score for yes"} <= set(rows)
     confusion = table(tmp_path, said[-1], classes=("no", "yes"))
     assert run(["explain", confusion, qi]) == 0

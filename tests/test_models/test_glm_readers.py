@@ -21,8 +21,10 @@ from sklearn.linear_model import (
     LassoCV,
     LinearRegression,
     LogisticRegression,
+    LogisticRegressionCV,
     PoissonRegressor,
     Ridge,
+    RidgeCV,
     SGDClassifier,
 )
 from sklearn.pipeline import make_pipeline
@@ -450,6 +452,37 @@ def test_regressions_that_are_not_read_are_refused_with_those_that_are(model: An
         InvalidInput, match=f"Lasso, ElasticNet, LassoCV, ElasticNetCV are read, .* found {type(model).__name__}"
     ):
         maxent.convert(model, target="y")
+
+
+@pytest.mark.parametrize(
+    ("model", "says"),
+    [(LogisticRegressionCV(cv=2), "LogisticRegression with the C_"), (RidgeCV(), "Ridge with the alpha_")],
+    ids=["logistic", "ridge"],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_searches_of_regressions_are_refused_with_what_to_fit(model: Any, says: str, tmp_path: Path) -> None:
+    for last in (model, make_pipeline(StandardScaler(), model)):
+        fit = last.fit(PEOPLE[["age"]], PEOPLE.y == "yes")
+        with pytest.raises(InvalidInput, match=f"fit {says} that the search chose, which is read"):
+            maxent.convert(fit, target="y")
+        skops.io.dump(fit, tmp_path / "model.skops")
+        with pytest.raises(InvalidInput, match=f"fit {says} that the search chose, which is read"):
+            maxent.convert(tmp_path / "model.skops", target="y", reading=Reading(format="glm"))
+
+
+def test_a_training_table_that_does_not_fit_says_what_it_lacks() -> None:
+    x = PEOPLE[["age"]]
+    model = LogisticRegression().fit(x, PEOPLE.y)
+    people = x.assign(y=PEOPLE.y)
+    for table, target, why in (
+        (people.rename(columns={"age": "years"}), "y", "it has no column 'age'"),
+        (people, "z", "it has no column 'z'"),
+        (people.assign(age="old"), "y", "its column age has other values, or none for somebody"),
+        (people.assign(y="maybe"), "y", "its column y has other classes than "),
+    ):
+        found = fitted_statements(model, wanted_of(target, train=table), reader_of(None), "model")
+        assert any(f"what the training table tells of the fit: {why}" in each for each in found.lost)
+    assert not fitted_statements(model, wanted_of("y", train=people), reader_of(None), "model").lost
 
 
 def test_coefficients_of_r_as_csv_are_recognised(tmp_path: Path) -> None:

@@ -26,6 +26,11 @@ _CUT = "else cut the target into intervals (pandas.cut) and fit a classifier on 
 # Regressions that are read, as statements.
 LASSOS = ("Lasso", "ElasticNet", "LassoCV", "ElasticNetCV")
 REGRESSIONS = ("LogisticRegression", "LinearRegression", "Ridge", "PoissonRegressor", *LASSOS)
+# Searches whose fit does not say where it stopped, and the same regression without the search.
+SEARCHES: Mapping[str, str] = {
+    "LogisticRegressionCV": "LogisticRegression with the C_ that the search chose",
+    "RidgeCV": "Ridge with the alpha_ that the search chose",
+}
 _BOOSTING_TOOLS = ("xgboost", "lightgbm", "catboost")
 # Sets of rules of imodels: what the numbers of each kind are, of which none counts people of a class.
 _LASSO = "coefficients of a lasso whose penalty it does not keep; only how many people a rule covers stands beside them"
@@ -142,7 +147,9 @@ def _ways_out(model: Any) -> Iterator[str]:
     if type(model).__module__.startswith("sklearn.linear_model."):
         way = "--from glm of its file (reading=Reading(format='glm')), or maxent.convert(model), makes statements of it"
         known = type(model).__name__ in REGRESSIONS
-        yield f": {way}" if known else f": of regressions {', '.join(REGRESSIONS)} are read, as statements"
+        again = SEARCHES.get(type(model).__name__, "")
+        again = f"; fit {again}, which is read" if again else ""
+        yield f": {way}" if known else f": of regressions {', '.join(REGRESSIONS)} are read, as statements{again}"
     if type(model).__name__ == "CalibratedClassifierCV":
         yield (
             ": its probabilities are changed after its trees, and it has a model for each fold; publish the model that "
