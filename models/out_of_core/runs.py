@@ -42,13 +42,14 @@ class Packing:
         return found
 
     def unpack(self, words: IntArray) -> IntArray:
-        """The codes of words, shapes (n_words, n_rows) and (n_rows, n_attributes)."""
-        codes = np.zeros((words.shape[1], len(self.sizes)), np.int64)
+        """The codes of words, shapes (n_words, n_rows) and (n_rows, n_attributes), as small as those of tables."""
+        kind = np.min_scalar_type(-1 - max(self.sizes, default=0))
+        codes = np.zeros((len(self.sizes), words.shape[1]), kind)
         for word, columns in zip(words, self.words, strict=True):
             left = word
             for j in reversed(columns):
-                left, codes[:, j] = np.divmod(left, self.sizes[j])
-        return codes
+                left, codes[j] = np.divmod(left, self.sizes[j])
+        return codes.T
 
 
 def packing_of(sizes: Sequence[int], room: int) -> Packing:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import signal
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +21,9 @@ from support.strategies import thorough
 import maxent
 from maxent.__main__ import main
 from maxent.api.out_of_core import opened
+from maxent.api.out_of_core.scan import Resources, StepJob
 from maxent.models.errors import InvalidInput
+from maxent.models.out_of_core.runs import packing_of
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 from maxent.models.tables import out_of_core
 from maxent.solvers.solve import parallel as workers
@@ -189,6 +192,27 @@ def test_calls_of_lost_workers_are_made_again(monkeypatch, times, between):
     left, between = PATIENCE + 1, 0
     with pytest.raises(WorkerLost):
         Workers(2).map(pow, [(2, 2)], lambda *what: None)
+
+
+def test_what_all_calls_need_is_written_for_other_processes_alone(tmp_path):
+    with_ = Resources(Workers(1), tmp_path, 10)
+    assert with_.each(lambda item, job: job.value[item], ["no", "yes"], [1, 0], lambda done, total: None) == [
+        "yes",
+        "no",
+    ]
+    assert not list(tmp_path.iterdir())
+    job = StepJob(["no", "yes"], tmp_path / "job")
+    first, second = (pickle.loads(pickle.dumps(job)) for _ in range(2))
+    assert (first.value, first is second, list(tmp_path.iterdir())) == (["no", "yes"], True, [tmp_path / "job"])
+
+
+def test_codes_are_as_small_as_those_of_tables():
+    codes = np.array([[0, 126, 3], [2, 0, 299]])
+    for sizes, kind in (([3, 127, 300], np.int16), ([3, 127], np.int8)):
+        packing = packing_of(sizes, 2)
+        found = packing.unpack(packing.pack(codes[:, : len(sizes)]))
+        np.testing.assert_array_equal(found, codes[:, : len(sizes)])
+        assert found.dtype == kind
 
 
 def made(release, people, folder, **options):

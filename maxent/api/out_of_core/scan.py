@@ -61,11 +61,10 @@ class Resources:
     folder: Path
     rows: int
 
-    def each(self, function: Callable[[Any, Path], T], job: object, items: Iterable[Any], told: Told) -> list[T]:
-        """The results of a function for some items, with the path of what all need, which is `unpickled` there."""
-        path = self.folder / secrets.token_hex(8)
-        path.write_bytes(pickle.dumps(job))
-        return self.workers.map(function, [(item, path) for item in items], told)
+    def each(self, function: Callable[[Any, StepJob], T], job: object, items: Iterable[Any], told: Told) -> list[T]:
+        """The results of a function for some items, with what all need."""
+        shared = StepJob(job, self.folder / secrets.token_hex(8))
+        return self.workers.map(function, [(item, shared) for item in items], told)
 
     def people(
         self, function: Callable[[Any, Rows, LeafGroup], T], job: object, scanned: Scanned, told: Told
@@ -78,16 +77,30 @@ class Resources:
         return [each for each in found if each is not None and not isinstance(each, Different)]
 
 
-def _of_group(group: LeafGroup, path: Path) -> Any:
-    function, job, runs = unpickled(path)
-    rows = runs.read(group)
-    return function(job, rows, group) if isinstance(rows, Rows) and len(rows) else rows if rows else None
+@dataclass(slots=True, eq=False)
+class StepJob:
+    """What all calls of a step need: copies of this process have it, others read it from a file, once each."""
+
+    value: Any
+    path: Path
+    written: bool = False
+
+    def __reduce__(self) -> tuple[Callable[[Path], StepJob], tuple[Path]]:
+        if not self.written:
+            self.path.write_bytes(pickle.dumps(self.value))
+            self.written = True
+        return _read_job, (self.path,)
 
 
 @lru_cache(maxsize=2)
-def unpickled(path: Path) -> Any:
-    """What all calls of a step need, which each process reads once."""
-    return pickle.loads(path.read_bytes())
+def _read_job(path: Path) -> StepJob:
+    return StepJob(pickle.loads(path.read_bytes()), path, written=True)
+
+
+def _of_group(group: LeafGroup, job: StepJob) -> Any:
+    function, own, runs = job.value
+    rows = runs.read(group)
+    return function(own, rows, group) if isinstance(rows, Rows) and len(rows) else rows if rows else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -129,11 +142,13 @@ class Scanned:
 
     def qi_table(self, leaf: IntArray, codes: IntArray, people: IntArray) -> tuple[QITable, IntArray]:
         """Quasi-identifiers that stand for people of leaves, as a table; and which of them each row is."""
-        own = self.coded
         order = np.argsort(row_keys(codes, self.runs.packing.sizes), kind="stable")
-        lines = self.lines()[leaf[order]]
-        table = QITable(own.attributes, codes[order], own.levels, people[order], lines, own.source, self.unit)
-        return table, order
+        return self.ordered(leaf[order], codes[order], people[order]), order
+
+    def ordered(self, leaf: IntArray, codes: IntArray, people: IntArray) -> QITable:
+        """The same of quasi-identifiers that are in their order."""
+        own = self.coded
+        return QITable(own.attributes, codes, own.levels, people, self.lines()[leaf], own.source, self.unit)
 
     def table(self) -> tuple[QITable, IntArray]:
         """One quasi-identifier of each leaf, standing for all people in it, as a table; and the leaf of each row."""
@@ -259,8 +274,8 @@ def _routed(
     return found, [share.first for share in shares]
 
 
-def _route(rows: KeptRows, path: Path) -> Routed:
-    return route_rows(rows, unpickled(path))
+def _route(rows: KeptRows, job: StepJob) -> Routed:
+    return route_rows(rows, job.value)
 
 
 def _paths(routed: Sequence[Routed]) -> tuple[str, ...]:

@@ -249,7 +249,7 @@ def _table(
     if scanned.classes is not None:
         parts = np.concatenate([each.classes for each in made if each.classes is not None])
         classes = np.add.reduceat(parts[order], starts)
-    table, _ = scanned.qi_table(leaf[first], codes[first], np.add.reduceat(count[order], starts))
+    table = scanned.ordered(leaf[first], codes[first], np.add.reduceat(count[order], starts))
     real = np.zeros(len(scanned.people), bool)
     real[np.concatenate([each.real for each in made])] = True
     return table, leaf[first], classes, real
