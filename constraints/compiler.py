@@ -415,7 +415,8 @@ def _of_counts(context: Context, confidence: float, countable: int) -> Iterator[
             f"at least {confidence:g}"
         )
     elif context.suppressed:
-        yield f"a count of 0 stands for 0 to {context.release.suppressed_below - 1}; all others are exact"
+        others = "all others are exact" if context.release.rounded is None else context.release.rounded.in_words
+        yield f"a count of 0 stands for 0 to {context.release.behind(np.zeros(1, np.int64))[1][0]}; {others}"
     elif context.release.rounded is not None:
         yield context.release.rounded.in_words
 

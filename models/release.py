@@ -63,6 +63,16 @@ class Rounded:
         return f"{self.method}, base {self.base}"
 
 
+def behind(published: IntArray, suppressed_below: int, rounded: Rounded | None) -> tuple[IntArray, IntArray]:
+    """Fewest and most records behind numbers of which small ones were suppressed, and then others rounded."""
+    hidden = max(suppressed_below - 1, 0)
+    low, high = published, published + hidden * (published == 0)
+    if rounded is None:
+        return low, high
+    low, most = rounded.behind(published)
+    return low, high + (most - high) * (most > high)
+
+
 # Noise in counts: which number was added to each, for itself.
 
 Mechanism = Literal["laplace", "geometric", "gaussian", "truncated-laplace"]
@@ -381,12 +391,7 @@ class Content(Shown):
 
     def behind(self, published: IntArray) -> tuple[IntArray, IntArray]:
         """Fewest and most records, of those that were counted, that published numbers stand for; shapes as given."""
-        hidden = max(self.suppressed_below - 1, 0)
-        low, high = published, published + hidden * (published == 0)
-        if self.rounded is None:
-            return low, high
-        low, most = self.rounded.behind(published)
-        return low, high + (most - high) * (most > high)
+        return behind(published, self.suppressed_below, self.rounded)
 
     @property
     def public(self) -> tuple[Attribute, ...]:

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maxent.models.release import behind
+
 if TYPE_CHECKING:
     from maxent.constraints.program.cells import Cells
     from maxent.models.arrays import BoolArray, FloatArray, IntArray
@@ -48,7 +50,7 @@ def true_count_bounds(published: IntArray, most: IntArray, counting: Counting) -
         low = _of_each(published, lambda c: _smallest(lambda n: _upper_tail(c, n, rate) > side, c, top))
         high = _of_each(drawn, lambda c: _smallest(lambda n: _lower_tail(c, n, rate) <= side, c, top) - 1)
     if counting.rounded is not None:
-        low, high = counting.rounded.behind(published)
+        low, high = behind(published, counting.suppressed_below, counting.rounded)
         published = low
     low = np.minimum(low, np.maximum(most, published))
     return low, np.maximum(np.minimum(high, most), low)

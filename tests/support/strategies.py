@@ -327,6 +327,10 @@ class Style:
         return n - over + base * up
 
 
+# Kind of blurring -> limits below which counts are suppressed, before what is left is rounded.
+SUPPRESSED = {"suppressed": (2, 3, 5), "sampled": (2, 3, 5), "rounded": (0, 0, 2, 5, 8)}
+
+
 @st.composite
 def styles(draw: Draw, *, blurred: bool = True) -> Style:
     kind = draw(
@@ -337,7 +341,7 @@ def styles(draw: Draw, *, blurred: bool = True) -> Style:
         inner=draw(st.sampled_from(("nothing", "nothing", "counts", "n", "mixture"))),
         digits=draw(st.sampled_from((None, None, 1, 2, 3, 4))),
         removal=kind == "removal",
-        suppressed_below=draw(st.sampled_from((2, 3, 5))) if kind == "suppressed" or kind == "sampled" else 0,
+        suppressed_below=draw(st.sampled_from(SUPPRESSED.get(kind, (0,)))),
         hides_n=draw(st.booleans()),
         sampling_rate=draw(st.sampled_from((0.3, 0.5, 0.9))) if kind == "sampled" else 1.0,
         seed=draw(st.integers(0, 2**32 - 1)),

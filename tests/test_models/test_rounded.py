@@ -17,6 +17,7 @@ from support.documents import release_document
 from support.soundness import check
 from support.strategies import Style, cases, roundings, thorough
 
+import maxent
 from maxent.models.defenses import ERPTreeClassifier, KADETClassifier, LeafPrunedTree, OptimalSubtree, ParentPrunedTree
 from maxent.models.defenses.error_risk import prune_erp
 from maxent.models.defenses.estimators import PlainTree
@@ -28,7 +29,7 @@ from maxent.models.formats.maxent_json.read import parse_release
 from maxent.models.formats.maxent_json.rules import checked_release
 from maxent.models.formats.maxent_json.typed import read_typed
 from maxent.models.formats.maxent_json.write import release_to_document
-from maxent.models.release import Attribute, Branch, Node, Release, Rounded, Target, Tree
+from maxent.models.release import Attribute, Branch, Node, Release, Rounded, Target, Tree, behind
 from maxent.models.trees.predict import predict_columns
 from maxent.models.trees.printed_rates import RateReader, _shortest, decimals, rate_reader
 from maxent.models.trees.reidentification import measure_risk
@@ -83,8 +84,59 @@ def test_a_published_number_stands_for_those_that_are_rounded_to_it(base, method
         assert behind == list(range(int(low[0]), int(high[0]) + 1))
 
 
+# Small counts are suppressed, and then the others rounded: where the limit is 0 none is.
+REDACTED = st.builds(
+    Style,
+    rounded=roundings(),
+    suppressed_below=st.sampled_from((0, 2, 5, 8)),
+    hides_n=st.booleans(),
+    seed=st.integers(0, 99),
+    inner=st.just("mixture"),
+)
+
+
+@pytest.mark.parametrize("method", ["nearest", "random", "down"])
+@pytest.mark.parametrize(("base", "limit"), [(5, 8), (5, 2), (3, 8), (10, 2), (10, 6), (2, 0)])
+def test_a_redacted_number_stands_for_those_that_are_suppressed_or_rounded_to_it(base, limit, method):
+    rounded = Rounded(base, method)
+    shown = {true: {0} if true < limit else rounded_to(true, rounded) for true in range(8 * base)}
+    for published in {each for every in shown.values() for each in every if each < 4 * base}:
+        low, high = behind(np.array([published]), limit, rounded)
+        true = [true for true, every in shown.items() if published in every]
+        assert low[0] <= true[0]
+        assert high[0] == true[-1]
+
+
+@pytest.mark.slow
+@thorough(60)
+@given(case=cases(trees=(1, 2), style=REDACTED))
+def test_what_is_redacted_and_then_rounded_is_a_sound_release(case):
+    check(case)
+
+
+def test_of_redacted_counts_a_zero_stands_for_all_that_are_suppressed(tmp_path):
+    """Counts of 7 or fewer are redacted, others rounded to 5: of 15 people 4 are shown as 0."""
+    document = changed(("release", "suppressed_below"), 8)
+    for node, well, ill in ((L1, 10, 0), (L2, 0, 10), (N1, 15, 15)):
+        document = documents.changed(document, ((*node, "counts"), {"well": well, "ill": ill}), ((*node, "n"), 15))
+    document = documents.changed(document, ((*N1, "n"), 30))
+    release = parsed(document)
+    assert (release.suppressed_below, str(release.rounded)) == (8, "nearest, base 5")
+    assert parsed(release_to_document(release)) == release
+    ages = [30] * 15 + [45] * 15
+    people = pd.DataFrame({"Age": ages, "Y": ["well"] * 11 + ["ill"] * 4 + ["well"] * 3 + ["ill"] * 12})
+    found = maxent.review(release, people, target="Y", qi=["Age"], max_certain=0)
+    assert found.verdict().status != "fail"
+    [told] = [note for note in found.estimate.notes if "a count of 0 stands for" in note]
+    assert told.startswith(
+        "a count of 0 stands for 0 to 7; numbers of records are rounded to the nearest multiple of 5"
+    )
+    bounds = maxent.bounds(release, people[["Age"]])
+    assert bounds.certain_proved == 0
+
+
 @thorough(12)
-@given(case=cases(trees=(1, 2), style=roundings().map(lambda one: Style(rounded=one, inner="mixture"))))
+@given(case=cases(trees=(1, 2), style=REDACTED))
 def test_both_readers_take_numbers_that_were_rounded(case):
     document = release_to_document(case.release)
     careful, fast = checked_release(document, "it"), read_typed(json.dumps(document).encode())
@@ -105,7 +157,11 @@ WRONG = {
     "a number": (("release", "rounded"), 5, "release: rounded: expected an object"),
     "another key": (("release", "rounded", "seed"), 5, "rounded: seed: expected only the keys base, method"),
     "a sample": (("release", "sampling_rate"), 0.5, "release: sampling_rate: expected no such key beside rounded"),
-    "suppression": (("release", "suppressed_below"), 5, "release: suppressed_below: expected no such key beside"),
+    "a count that was suppressed": (
+        ("release", "suppressed_below"),
+        8,
+        "node L2: counts of ill: expected 0, or what at least 8 records are rounded to (release.suppressed_below)",
+    ),
     "draws": (("release", "resampled"), 20, "release: resampled: expected no such key beside rounded"),
     "a count that is no multiple": ((*L1, "counts", "ill"), 2, "node L1: counts of ill: expected a multiple of 5"),
     "an n that is no multiple": ((*L2, "n"), 6, "node L2: n: expected a multiple of 5 (release.rounded), found 6"),

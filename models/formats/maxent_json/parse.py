@@ -447,8 +447,8 @@ def read_publication(document: Fields) -> PublicationKeys:
         for key in (key for key, there in changed.items() if there):
             fields.refuse(key, "no such key beside resampled: counts are of one kind of sample, and all of them")
     changed["resampled"] = drawn not in (None, UNREAD)
-    if "rounded" in stated:
-        for key in (key for key, there in changed.items() if there):
+    if "rounded" in stated:  # of what was not suppressed
+        for key in (key for key, there in changed.items() if there and key != "suppressed_below"):
             fields.refuse(key, "no such key beside rounded: what is rounded are the numbers of all records")
     if "noise" in stated:
         for key in (key for key, there in {**changed, "rounded": "rounded" in stated}.items() if there):

@@ -41,7 +41,7 @@ from maxent.models.formats.maxent_json.parse import (
     rule_problems,
 )
 from maxent.models.nodes import Nodes
-from maxent.models.release import Attribute, Branch, Content, Node, Rounded
+from maxent.models.release import Attribute, Branch, Content, Node, Rounded, behind
 from maxent.models.trees.printed_rates import decimals
 
 MOST_PROBLEMS = 10_000
@@ -608,7 +608,7 @@ def _sum_problems(
 ) -> Iterator[_Found]:
     """Inner nodes whose children's records do not sum to theirs; ``roots`` are told."""
     if publication.rounded is not None:
-        if publication.rounded.base != UNREAD:
+        if UNREAD not in (publication.rounded.base, publication.suppressed_below):
             yield from _rounded_problems(draft, links, publication)
         return
     said, classes, exact = told.said, publication.classes, not publication.suppressed
@@ -762,7 +762,7 @@ def disagreements(nodes: Columns, publication: Publication) -> Iterator[Disagree
     rounded, classes = publication.rounded, publication.classes
     said, branch_ends, child = nodes.statements, nodes.branch_ends, nodes.child
     assert rounded is not None
-    wrong = list(_multiples(said, rounded, classes))
+    wrong = [*_multiples(said, rounded, classes), *_too_few(said, rounded, publication)]
     if wrong:
         yield from wrong
         return
@@ -775,8 +775,11 @@ def disagreements(nodes: Columns, publication: Publication) -> Iterator[Disagree
         np.full((len(said.label) + 1, len(classes) + 1), np.inf),
     )
     there = published != NOTHING
-    low[:-1][there], high[:-1][there] = rounded.behind(published[there])
-    label = np.full_like(said.label, NOTHING) if publication.decided else said.label
+    low[:-1][there], high[:-1][there] = behind(published[there], publication.suppressed_below, rounded)
+    label = np.full_like(said.label, NOTHING) if publication.decided else said.label.copy()
+    if publication.suppressed:  # a suppressed label is one of most of what is not shown
+        at = np.flatnonzero(said.counted & (label != NOTHING))
+        label[at[published[at, label[at]] == 0]] = NOTHING
     yield from _within(label, classes, published, low, high)
     for level in reversed(_levels(nodes)):
         inner = level[branch_ends[level + 1] > branch_ends[level]]
@@ -804,6 +807,19 @@ def _multiples(said: Statements, rounded: Rounded, classes: Sequence[str]) -> It
     off, owner = np.flatnonzero(said.count % rounded.base), said.owner
     for j in off.tolist():
         yield int(owner[j]), f"counts of {name(classes[said.count_class[j]])}", expected, str(said.count[j])
+
+
+def _too_few(said: Statements, rounded: Rounded, publication: Publication) -> Iterator[Disagreement]:
+    """Counts of fewer records than those that were suppressed before the others were rounded."""
+    if not publication.suppressed:
+        return
+    few, owner = (
+        np.flatnonzero((said.count > 0) & (said.count + rounded.above < publication.suppressed_below)),
+        said.owner,
+    )
+    expected = f"0, or what at least {publication.suppressed_below} records are rounded to (release.suppressed_below)"
+    for j in few.tolist():
+        yield int(owner[j]), f"counts of {name(publication.classes[said.count_class[j]])}", expected, str(said.count[j])
 
 
 def _within(
