@@ -280,6 +280,11 @@ class Program:
         return len(self.cells) == len(self.table)
 
     @cached_property
+    def cells_of(self) -> IntArray:
+        """Cells of each quasi-identifier, shape (n_quasi_identifiers,)."""
+        return np.bincount(self.cells.owner, minlength=len(self.table))
+
+    @cached_property
     def region_size(self) -> FloatArray:
         """Individuals whose quasi-identifier can be in a region, shape (n_regions,): the scale of its residuals."""
         if self.single:

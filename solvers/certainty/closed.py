@@ -107,7 +107,7 @@ def members(program: Program) -> Members:
         return Members(regions.indptr, owner, np.ones(len(owner), bool))
     key, here = np.unique(region * len(program.table) + owner, return_counts=True)
     region, who = np.divmod(key, len(program.table))
-    cells = np.bincount(program.cells.owner, minlength=len(program.table))
+    cells = program.cells_of
     return Members(run_ends(np.bincount(region, minlength=len(regions))), who, here == cells[who])
 
 

@@ -311,17 +311,16 @@ def false_statements(
     cases = cases_of(program)
     others = frozenset[str]() if cases is None else cases.sources
     rows = LinearRows(program)
-    inside, perhaps = _people_in(program, truth)
-    low, high = _reached(program, rows, truth, inside, perhaps)
+    low, high = _reached(program, rows, truth)
     slack = MET * np.maximum(rows.scale, 1.0)
     for k in np.unique(rows.constraint[(high < rows.lower - slack) | (low > rows.upper + slack)]).tolist():
         said = program.linear[k]
         place = program.regions.places[said.region]
         tree = -1 if place is None or said.origin.node is None else place[0]
         if str(said.origin) not in others and not chance[tree]:
-            mine = rows.constraint == k
-            sums = float(low[mine][0]) * said.unit, float(high[mine][0]) * said.unit
-            yield FalseStatement(said.origin, said.says, _given_by(program, said, inside, perhaps, sums))
+            mine = np.searchsorted(rows.constraint, k)
+            sums = float(low[mine]) * said.unit, float(high[mine]) * said.unit
+            yield FalseStatement(said.origin, said.says, _given_by(program, truth, said, sums))
     for measured in () if cases is None else cases.statements:
         if not SumCases(program, (measured,)).hold(truth.astype(np.float64)):
             says = next((row.says for row in program.linear if str(row.origin) == measured.source), "")
@@ -349,37 +348,35 @@ def unread_as_false(found: Iterable[FalseStatement]) -> tuple[Unread, ...]:
     return tuple(Unread(each, 0, 0, refuted=True) for each in words)
 
 
-def _people_in(program: Program, truth: IntArray) -> tuple[IntArray, IntArray]:
-    """People of each class who are in a region, and who may be, too, shapes (n_regions, n_classes)."""
-    owner, regions = program.cells.owner, program.regions
-    found = np.zeros((2, len(regions), program.n_classes), np.int64)
-    many = np.bincount(owner, minlength=len(truth))
-    for r in range(len(regions)):
-        who, here = np.unique(owner[regions[r]], return_counts=True)
-        whole = here == many[who]
-        found[:, r] = truth[who[whole]].sum(axis=0), truth[who[~whole]].sum(axis=0)
-    return found[0], found[1]
+def _people_in(program: Program, truth: IntArray, region: int) -> IntArray:
+    """People of each class who are in a region, and who may be, too, shape (2, n_classes)."""
+    owner = program.cells.owner[program.regions[region]]
+    if program.single:
+        return np.stack([truth[owner].sum(axis=0), np.zeros(program.n_classes, np.int64)])
+    who, here = np.unique(owner, return_counts=True)
+    whole = here == program.cells_of[who]
+    return np.stack([truth[who[whole]].sum(axis=0), truth[who[~whole]].sum(axis=0)])
 
 
-def _reached(
-    program: Program, rows: LinearRows, truth: IntArray, inside: IntArray, perhaps: IntArray
-) -> tuple[FloatArray, FloatArray]:
+def _reached(program: Program, rows: LinearRows, truth: IntArray) -> tuple[FloatArray, FloatArray]:
     """The least and the largest value of each row by the true classes; nothing of those that weigh unknown cells."""
     if program.single:
         value = rows.values(truth[program.cells.owner].astype(np.float64))
         return value, value
+    regions = range(len(program.regions))
+    people = np.array([_people_in(program, truth, r) for r in regions], np.int64).reshape(-1, 2, program.n_classes)
     region = rows.region[rows.entry]
-    sure, more = inside[region, rows.klass], perhaps[region, rows.klass]
+    sure, more = people[region, 0, rows.klass], people[region, 1, rows.klass]
     low, high = (rows.sums(sure + np.where(up, more, 0)) for up in (rows.coef < 0, rows.coef > 0))
     low[rows.weighted], high[rows.weighted] = -np.inf, np.inf
     return low, high
 
 
-def _given_by(program: Program, said: Linear, inside: IntArray, perhaps: IntArray, sums: tuple[float, float]) -> str:
+def _given_by(program: Program, truth: IntArray, said: Linear, sums: tuple[float, float]) -> str:
     """What the true classes give in the place of a linear statement: people of its classes, or its sum."""
     if said.weights is not None:
         return f"{sums[0]:.6g} in the place of {said.lower[0] * said.unit:.6g} to {said.upper[0] * said.unit:.6g}"
-    own, more, named = inside[said.region], perhaps[said.region], np.flatnonzero(said.coef.any(axis=0))
+    (own, more), named = _people_in(program, truth, said.region), np.flatnonzero(said.coef.any(axis=0))
     found = ", ".join(
         f"{program.release.target.classes[x]} {own[x]:,}" + f" to {own[x] + more[x]:,}" * bool(more[x])
         for x in named.tolist()

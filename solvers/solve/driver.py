@@ -148,7 +148,7 @@ def what_is_needed(program: Program, evaluator: Evaluator) -> tuple[tuple[Totals
 
 def uniform_answer(program: Program) -> FloatArray:
     """Every bin of a quasi-identifier alike: the maximum of the entropy when nothing is stated."""
-    bins = np.bincount(program.cells.owner, minlength=len(program.table))[program.cells.owner] * program.n_classes
+    bins = program.cells_of[program.cells.owner] * program.n_classes
     return np.repeat((program.weight / bins)[:, None], program.n_classes, axis=1)
 
 

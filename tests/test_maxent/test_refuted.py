@@ -14,6 +14,7 @@ from test_maxent.test_statements_beside import MEN, QI, table
 
 import maxent
 from maxent.models.display import FALSE
+from maxent.solvers.certainty import exchange
 
 TRUTH, PEOPLE = str(D1 / "truth.csv"), str(D1 / "qi.csv")
 ASKED = ["--target", "Salary", "--qi", ",".join(QI)]
@@ -71,6 +72,17 @@ def test_counts_labels_and_rates_of_a_tree_are_held_to_the_truth(
     assert f"leaf {node} states" in first["what"]
     assert said in first["what"]
     assert maxent.review(changed(tmp_path), TRUTH, qi=QI, target="Salary", max_certain=11).summary["unread"] == []
+
+
+def test_people_of_a_region_are_counted_where_its_statement_is_false(tmp_path: Path, monkeypatch: Any) -> None:
+    counted: list[int] = []
+    plain = exchange._people_in
+    monkeypatch.setattr(exchange, "_people_in", lambda *given: counted.append(1) or plain(*given))
+    stated = {"label": "<=50K", "error_rate": 0.33}
+    assert maxent.estimate(changed(tmp_path), PEOPLE, truth=TRUTH).summary["unread"] == []
+    assert not counted
+    found = maxent.estimate(changed(tmp_path, "L4", **stated), PEOPLE, truth=TRUTH).summary["unread"]
+    assert len(counted) == len(found) == 2
 
 
 def test_choices_of_splits_are_held_to_the_truth(tmp_path: Path) -> None:
