@@ -190,7 +190,7 @@ def settle_halves(
         if said.low[g] <= fixed <= said.high[g]:
             for found in _some(said, share, g, fixed, random).found():
                 _add(part, state, found)
-                if patience.ended():
+                if patience.ended() or not state.open()[end, o, x]:
                     break
     return False
 
@@ -223,6 +223,11 @@ def _add(part: WholePart, state: Extremes, found: IntArray) -> None:
     """Take in those worlds, of many, in which somebody has fewer or more people of a class than was seen."""
     second = np.empty((len(found), len(part.owners)), np.int64)
     second[:, part.owner] = found
+    if state.worlds:  # most show nothing new
+        low, high = second.min(axis=0), second.max(axis=0)
+        new = (low < state.least[:, 1]) | (high > state.most[:, 1])
+        new |= (part.weight - high < state.least[:, 0]) | (part.weight - low > state.most[:, 0])
+        second = second[:, new]
     for pick in {*second.argmin(axis=0).tolist(), *second.argmax(axis=0).tolist()}:
         masses = np.stack([part.weight[part.owner] - found[pick], found[pick]], axis=1)
         totals = part.totals(masses)

@@ -13,6 +13,7 @@ from maxent.api.estimate import compile_release
 from maxent.models.statements.read import parse_statements
 from maxent.solvers.certainty.integer import likely, whole_bounds
 from maxent.solvers.control import Clock
+from maxent.solvers.worlds import halves
 from maxent.solvers.worlds.halves import labelling_of, settle_halves
 from maxent.solvers.worlds.part import whole_program
 from maxent.solvers.worlds.settle import Patience, extremes
@@ -180,3 +181,16 @@ def test_people_are_drawn_as_the_estimate_has_them(n: int, drawn: bool) -> None:
 
 def _keep(kept: list[Any], tasks: Any, *_: Any) -> None:
     kept.extend(tasks)
+
+
+def test_a_question_that_a_world_answers_is_asked_no_further(monkeypatch: Any) -> None:
+    """Under wide rows a hundred thousand worlds answer a question; some thousands are looked at for all questions."""
+    x, release = printed(0, 60, 1)
+    part = whole_program(compile_release(release, x)).part(0)
+    nothing = np.zeros((60, 2), np.int64)
+    state, looked = extremes(part, nothing, nothing + part.weight[:, None], part.weight), []
+    add = halves._add
+    monkeypatch.setattr(halves, "_add", lambda part, state, found: (looked.append(len(found)), add(part, state, found)))
+    settle_halves(part, state, np.ones((60, 2), bool), Patience(Clock()), None)
+    assert not state.open().any()
+    assert sum(looked) < 20_000
