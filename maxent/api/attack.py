@@ -143,11 +143,13 @@ def audit_case(
     risk: bool = False,
     knowledge: Collection[str] | None = None,
     intervals: Program | None = None,
+    refuse: bool = False,
 ) -> Audit | RecordsAudit:
     """The structural attacks on a case; parameters and a warning are those of `audit`.
 
     ``knowledge``: kinds of statements that are known, as of `maxent.estimate`; None: all. ``intervals``: the program
     whose intervals stand for draws and noisy counts, of the table's people; None: these prove nothing of people.
+    ``refuse``: whether statements that contradict each other or the table are looked for, and refused.
     """
     check_options(case.table, rounding, min_size=min_size, background=background)
     if case.records is not None:
@@ -158,9 +160,12 @@ def audit_case(
         options["intervals"] = intervals
     program = None
     if case.release.statements and case.table is not None:
-        from maxent.api.compile import Knowledge, compile_case
+        from maxent.api.compile import Knowledge, compile_case, refuse_contradictions
+        from maxent.solvers.certainty.stated import may_contradict_whole
 
         program = compile_case(case, Knowledge(rounding=rounding, knowledge=knowledge))
+        if refuse:
+            refuse_contradictions(program, "inconsistent", case=case)
         options["told"] = told_apart(program)
     found = _audit_trees(case, rounding=rounding, risk=risk, **options)
     parts = [case_of(case, i) for i in range(len(case.release.target.of))]
@@ -168,6 +173,8 @@ def audit_case(
     found = replace(found, targets=dict(zip(case.release.target.columns, alone, strict=False)))
     if program is not None:
         found = _with_statements(found, program, options["told"], case.noticed)
+        if refuse and may_contradict_whole(program, complete=found.beside["statements"]["complete"]):
+            refuse_contradictions(program, "inconsistent", whole=True, case=case)
     if not found.reliable:
         warn_unreliable(NOT_ABOUT_THEM)
     return found

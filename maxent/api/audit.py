@@ -12,7 +12,7 @@ from maxent.api import options
 from maxent.api.attack import audit_case, check_options
 from maxent.api.calling import takes
 from maxent.api.case import Case, Published, Tables, no_table, read_case
-from maxent.api.compile import ROWS, Knowledge, compile_case, refuse_contradictions, system_of
+from maxent.api.compile import ROWS, Knowledge, compile_case, system_of
 from maxent.api.decision_options import Auditing
 from maxent.api.estimate import Progress, Solving, estimate_case, mending
 from maxent.api.out_of_core.folder import InParts, links_of_attacks
@@ -181,7 +181,8 @@ class Assessment:
     @cached_property
     def audit(self) -> Audit | RecordsAudit:
         """The attacks on it."""
-        return audit_case(self.case, min_size=self.min_size, background=self.background, rounding=self.known.rounding)
+        options: dict[str, Any] = {"rounding": self.known.rounding, "refuse": True}
+        return audit_case(self.case, min_size=self.min_size, background=self.background, **options)
 
     @cached_property
     def estimate(self) -> Estimate:
@@ -205,19 +206,10 @@ def audit_read(case: Case, attacks: Attacking) -> Audit | RecordsAudit:
         check_unused("one release", risk=attacks.risk or None)
     codes = sensitive_codes(attacks.sensitive, case.release.target)
     numbers: dict[str, Any] = {"min_size": attacks.min_size, "background": attacks.background}
-    program = None
-    if case.release.statements and case.table is not None:
-        program = compile_case(case, Knowledge(rounding=attacks.rounding))
-        refuse_contradictions(program, "inconsistent")
     told = _intervals(case, attacks)
-    found = audit_case(case, **numbers, rounding=attacks.rounding, risk=attacks.risk, intervals=told)
+    found = audit_case(case, **numbers, rounding=attacks.rounding, risk=attacks.risk, intervals=told, refuse=True)
     if not isinstance(found, Audit):
         return found
-    if program is not None:
-        from maxent.solvers.certainty.stated import may_contradict_whole
-
-        if may_contradict_whole(program, complete=found.beside["statements"]["complete"]):
-            refuse_contradictions(program, "inconsistent", whole=True)
     judged = replace(case, sensitive=codes, controls=None)
     search = mending(judged, Knowledge(rounding=attacks.rounding), Solving(), None)
     beside = {**found.beside, **_beside(found, case, codes, attacks.confidence)}

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from maxent.constraints.rows import RowSystem
     from maxent.models.release import Release
     from maxent.solvers.backend import Backend, Options
+    from maxent.solvers.certainty.exchange import FalseStatement
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,13 +161,25 @@ def _without_draws(case: Case, program: Program) -> Program:
 SHOWN, NAMED = 6, 4
 
 
-def refuse_contradictions(program: Program, status: str, *, whole: bool = False) -> None:
+def refuse_contradictions(program: Program, status: str, *, whole: bool = False, case: Case | None = None) -> None:
     """Refuse statements that contradict each other or the table, and name the smallest set that does.
 
-    ``whole``: it may be that whole numbers of people alone contradict them.
+    ``whole``: it may be that whole numbers of people alone contradict them. Of a ``case`` with the truth those that are
+    false of it come first.
     """
-    if status == "inconsistent" and (problems := [*contradiction_problems(program, whole=whole)]):
+    if status == "inconsistent" and (problems := [*contradiction_problems(program, whole=whole, case=case)]):
         raise InvalidInput("statements", problems)
+
+
+def false_of(case: Case, program: Program) -> Iterator[FalseStatement]:
+    """What a program states and the true classes of its case refute; nothing without these."""
+    if case.truth is None:
+        return iter(())
+    from maxent.solvers.certainty.exchange import false_statements
+
+    parts = (case.release,) if case.joined is None else case.joined.parts
+    by_chance = [part.sampled for part in parts for _ in part.trees]
+    return false_statements(program, case.truth, by_chance=by_chance, splits=not case.stands_in)
 
 
 def stated_problems(program: Program) -> list[Problem]:
@@ -180,7 +193,7 @@ def stated_problems(program: Program) -> list[Problem]:
     return [*contradiction_problems(program, whole=True)] if whole else []
 
 
-def contradiction_problems(program: Program, *, whole: bool = False) -> Iterator[Problem]:
+def contradiction_problems(program: Program, *, whole: bool = False, case: Case | None = None) -> Iterator[Problem]:
     """A problem for each of the fewest statements that contradict each other or the table; none where none does."""
     if not program.release.statements:
         return
@@ -192,8 +205,12 @@ def contradiction_problems(program: Program, *, whole: bool = False) -> Iterator
     if not any(origin.place.startswith(named) for origin, _ in wrong.said):
         return
     people = "whole people" if wrong.whole else "the people"
-    for origin, says in wrong.said[:SHOWN]:
-        others = "; ".join([_place(program, other) for other, _ in wrong.said if other is not origin][:NAMED])
+    false = {} if case is None else {str(each.origin): each.true for each in false_of(case, program)}
+    said = sorted(wrong.said, key=lambda each: str(each[0]) not in false)
+    for origin, says in said[:SHOWN]:
+        if true := false.get(str(origin)):
+            says = f"{says}, where the true classes give {true}"
+        others = "; ".join([_place(program, other) for other, _ in said if other is not origin][:NAMED])
         more = f" and {len(wrong.said) - 1 - NAMED} more" if len(wrong.said) > NAMED + 1 else ""
         of = " of whole people" if wrong.whole else ""
         together = f"what can be true{of} together with {others}{more}"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from maxent.api import options
 from maxent.api.calling import takes
 from maxent.api.case import Case, Tables, read_case
-from maxent.api.compile import Knowledge, compile_case, compile_in_time, refuse_contradictions, solve_in_time
+from maxent.api.compile import Knowledge, compile_case, compile_in_time, false_of, refuse_contradictions, solve_in_time
 from maxent.api.proving import Certainty, Drawing, check_level, most_certain, proof_of, proving_seconds
 from maxent.constraints.program.program import CHOICES, unread_in
 from maxent.disclosure.baseline import baseline_of
@@ -209,11 +209,16 @@ def estimate_case(
                     means.append(in_time(clock, lambda: averaged(program, found, settings)))
 
             outcome = solve_in_time(program, how.solver, settings, progress or silent, average)
-            refuse_contradictions(program, outcome.status)
+            refuse_contradictions(program, outcome.status, case=case)
             average(outcome)
             mean = means[0] if means else None
             solved = time.perf_counter()
             proof = None if how.bounds is None else proof_of(program, how.bounds, clock)
+            if proof is not None:
+                from maxent.solvers.certainty.levels import level_names
+
+                whole = proof.level == level_names()[-1]
+                refuse_contradictions(program, proof.status, whole=whole, case=case)
             # An answer that is there is not lost to Ctrl-C while it is measured.
             point, of_each = _where_measured(case, program, outcome)
             whole = point.merged is None and outcome.point.merged is not None
@@ -277,13 +282,10 @@ def estimate_case(
 
 def compared_with_truth(case: Case, program: Program) -> Program:
     """A program with what is false of the true classes of a case among what no number may rest on."""
-    if case.truth is None:
+    if not (found := [*false_of(case, program)]):
         return program
-    from maxent.solvers.certainty.exchange import false_statements, unread_as_false
+    from maxent.solvers.certainty.exchange import unread_as_false
 
-    parts = (case.release,) if case.joined is None else case.joined.parts
-    by_chance = [part.sampled for part in parts for _ in part.trees]
-    found = false_statements(program, case.truth, by_chance=by_chance, splits=not case.stands_in)
     return replace(program, unread=(*program.unread, *unread_as_false(found)))
 
 
@@ -375,4 +377,4 @@ def _attacks(case: Case, known: Knowledge) -> Mapping[str, Any]:
     from maxent.api.attack import audit_case
 
     with unwarned():
-        return audit_case(case, rounding=known.rounding, knowledge=known.kinds).summary
+        return audit_case(case, rounding=known.rounding, knowledge=known.kinds, refuse=True).summary

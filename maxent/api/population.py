@@ -12,7 +12,7 @@ import numpy as np
 
 from maxent.api.case import Case, strangers_left_out
 from maxent.api.compile import Knowledge, compile_case, compile_in_time, refuse_contradictions, solve_in_time
-from maxent.api.estimate import Solving
+from maxent.api.estimate import Solving, compared_with_truth
 from maxent.api.proving import AUTO
 from maxent.constraints.compiler import implied_marginal
 from maxent.constraints.kinds.registry import knowledge as choices_of_knowledge
@@ -76,6 +76,8 @@ def population_estimate(
     with listening():
         with strangers_left_out():
             program = compile_in_time(case, known, clock)
+        if case.inside is not None and there is not None:
+            program = compared_with_truth(replace(case, truth=_of_register(case.inside, there, program)), program)
         compiled = time.perf_counter()
         settings = how.settings(clock, None)
         outcome = solve_in_time(program, how.solver, settings, progress or silent)
@@ -111,6 +113,16 @@ def population_estimate(
     if not result.reliable:
         warn_unreliable(f"{not_reliable(outcome.status)}; see notes and contradictions of the result")
     return result
+
+
+def _of_register(inside: Case, there: IntArray, program: Program) -> IntArray | None:
+    """The true classes of a register, of which the people in the data are some; None where these are not given."""
+    if inside.truth is None:
+        return None
+    found = np.zeros((len(program.table), program.n_classes), np.int64)
+    np.add.at(found[:, :-1], there, inside.truth)
+    found[:, -1] = program.table.counts - found.sum(axis=1)
+    return found
 
 
 def _masses(program: Program, outcome: Outcome, how: Solving, settings: Options) -> FloatArray:

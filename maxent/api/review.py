@@ -216,9 +216,8 @@ def review_subject(
         progress("placing people in leaves", 0, 1)
     placed = _placed(case, None if limit is None else limit * (PLACING if private else 1 - LEAST))
     # Attacks link people to leaves, which takes as long as placing them: where there was no time, leaves are looked at.
-    audit = audit_case(
-        case if placed else replace(case, table=None, truth=None), rounding=known.rounding, knowledge=known.kinds
-    )
+    looked_at = case if placed else replace(case, table=None, truth=None)
+    audit = audit_case(looked_at, rounding=known.rounding, knowledge=known.kinds, refuse=True)
     assert isinstance(audit, Audit)  # of trees
     found = Review(
         subject.converted, subject.name, case.people.individuals, audit, None, NOT_ENDED, limits, asked, case.noticed

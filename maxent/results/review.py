@@ -340,7 +340,9 @@ class Review(Exchanged, Summarised):
         That nobody knows the order of the rows takes nothing back of who does.
         """
         if rung.status == "pass" and (false := [each.what for each in self._compiled if each.refuted]):
-            rung = replace(rung, status="cannot_tell", why=f"as this is {FALSE}: {'; '.join(false)}")
+            why = f"as this is {FALSE}: {'; '.join(false)}"
+            told = [replace(c, status="cannot_tell", unread=why) if c.status == "pass" else c for c in rung.checks]
+            rung = replace(rung, status="cannot_tell", why=why, checks=tuple(told))
         draws, taken_back = self.draws, rung.adversary != ORDERED and not self.draws.counts
         if ADVERSARY not in CONTAINS[rung.adversary] or rung.status == "not_assessed" or taken_back:
             return rung

@@ -28,6 +28,7 @@ from maxent.models.statements.statement import (
     ClassSum,
     ColumnUse,
     CountsInCells,
+    Figured,
     Keys,
     LinearStatement,
     Measured,
@@ -166,6 +167,16 @@ class StatementDocument:
                 axes = [*(test.axis(people) for test in each.where.tests), *each.content.axes(people)]
                 for row in cells_of(people, axes, each.content.counted):
                     yield _reordered(replace(row, source=f"{self.name}, {each.source}, {row.source}"), order)
+
+    def figure(self, place: str, table: QITable, classes: Sequence[str], masses: FloatArray) -> float | None:
+        """What people of each class, shape (n_qi, n_classes), give a statement in a place; None of one without it."""
+        people, order = StatementPeople(table, self.target.classes, self.name), self._order(classes)
+        for each in self.statements:
+            source = f"{self.name}, {each.source}"
+            if isinstance(each.content, Figured) and (place == source or place.startswith(f"{source}, ")):
+                among = each.among(people)
+                return each.content.figure(among, masses[:, order] * (among.counts > 0)[:, None])
+        return None
 
     def prints(self, table: QITable, classes: Sequence[str], masses: FloatArray) -> bool:
         """Whether people of each class, shape (n_qi, n_classes), may have printed what rows tell less of."""

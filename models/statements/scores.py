@@ -273,6 +273,12 @@ class RankSum:
         yield from self.given(people, [(max(np.ceil(least - 1e-6), 1.0), min(np.floor(most + 1e-6), everybody - 1))])
         yield count_row(people, self.klass, 1.0, everybody - 1, f"{self._says(people)}: people of both classes")
 
+    def figure(self, people: StatementPeople, masses: FloatArray) -> float:
+        """The area; the middle of those that are possible where it is not known which of two scores is larger."""
+        n, others = float(masses[:, self.klass].sum()), float(np.delete(masses, self.klass, axis=1).sum())
+        ranks = float(masses[:, self.klass] @ np.mean(self.model.ranks(people, self.klass), axis=0))
+        return (ranks - n * (n + 1) / 2) / (n * others) if n and others else np.nan
+
     def measures(self, people: StatementPeople) -> tuple[ClassSum, ...]:
         """The number of people of the class."""
         inside = (people.counts > 0).astype(np.float64)

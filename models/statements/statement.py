@@ -125,6 +125,15 @@ class Measured(StatementKeys, Protocol):
 
 
 @runtime_checkable
+class Figured(StatementKeys, Protocol):
+    """Content that is one figure of people whose classes are known."""
+
+    def figure(self, people: StatementPeople, masses: FloatArray) -> float:
+        """The figure of people of each class, shape (n_qi, n_classes); NaN of nobody."""
+        ...
+
+
+@runtime_checkable
 class Reprinted(StatementKeys, Protocol):
     """Content of which linear rows tell less than it does: more tables of people satisfy them than print it."""
 

@@ -204,6 +204,10 @@ class ClassMean:
     def parse(cls, keys: Keys) -> Self:
         return cls(keys.column("of"), keys.klass(optional=True), keys.printed(), keys.whole("n", None, 1))
 
+    def figure(self, people: StatementPeople, masses: FloatArray) -> float:
+        """The mean of the people."""
+        return moments(people.numbers(self.of), masses, self.klass)[0]
+
     def rows(self, people: StatementPeople) -> Iterator[LinearStatement]:
         """Two rows, the number of people, and their sum where the number is stated: see `mean_rows`."""
         v, ends = people.numbers(self.of), (self.value.low, self.value.high)
@@ -218,6 +222,16 @@ class ClassMean:
         yield _weighed(people, everybody, float(self.n), float(self.n), f"{self.n:,} {about}", self.klass)
         grain = grain_of(v[people.counts > 0])
         yield from mean_rows(people, weights, weights, ends, self.n, f"{says}, of {self.n:,}", self.klass, grain)
+
+
+def moments(values: FloatArray, masses: FloatArray, klass: int | None, ddof: int = 0) -> tuple[float, float]:
+    """The mean of people of a class, or of all, and their standard deviation; NaN of too few."""
+    who = masses.sum(axis=1) if klass is None else masses[:, klass]
+    n = float(who.sum())
+    if n <= ddof:
+        return np.nan, np.nan
+    mean = float(who @ np.where(who > 0, values, 0.0)) / n
+    return mean, float(np.sqrt(who @ np.where(who > 0, values - mean, 0.0) ** 2 / (n - ddof)))
 
 
 def mean_rows(
@@ -317,6 +331,10 @@ class ClassDeviation:
                 beside = f"with {source}" if self.klass is None else ""
                 return replace(self, mean=mean.value, n=mean.n if self.n is None else self.n, beside=beside)
         return self
+
+    def figure(self, people: StatementPeople, masses: FloatArray) -> float:
+        """The standard deviation of the people."""
+        return moments(people.numbers(self.of), masses, self.klass, self.ddof)[1]
 
     def rows(self, people: StatementPeople) -> Iterator[LinearStatement]:
         """One or two rows, those of the printed mean, and the number of people."""

@@ -320,12 +320,13 @@ def false_statements(
         if str(said.origin) not in others and not chance[tree]:
             mine = np.searchsorted(rows.constraint, k)
             sums = float(low[mine]) * said.unit, float(high[mine]) * said.unit
-            yield FalseStatement(said.origin, said.says, _given_by(program, truth, said, sums))
+            true = _figure(program, str(said.origin), truth) if said.weights is not None else ""
+            yield FalseStatement(said.origin, said.says, true or _given_by(program, truth, said, sums))
     for measured in () if cases is None else cases.statements:
         if not SumCases(program, (measured,)).hold(truth.astype(np.float64)):
             says = next((row.says for row in program.linear if str(row.origin) == measured.source), "")
-            yield FalseStatement(measured.source, says, "")
-    for document in program.release.statements:
+            yield FalseStatement(measured.source, says, _figure(program, measured.source, truth))
+    for document in () if program.release.target.register else program.release.statements:
         for each in document.statements:
             one = document.only({f"{document.name}, {each.source}"})
             reprinted = isinstance(each.content, Reprinted)
@@ -372,6 +373,13 @@ def _reached(program: Program, rows: LinearRows, truth: IntArray) -> tuple[Float
     return low, high
 
 
+def _figure(program: Program, place: str, truth: IntArray) -> str:
+    """The figure that the true classes give a statement that stands in a place; empty where it has none."""
+    classes, people = program.release.target.classes, truth.astype(np.float64)
+    found = (each.figure(place, program.table, classes, people) for each in program.release.statements)
+    return next((f"{figure:.6g}" if np.isfinite(figure) else "none" for figure in found if figure is not None), "")
+
+
 def _given_by(program: Program, truth: IntArray, said: Linear, sums: tuple[float, float]) -> str:
     """What the true classes give in the place of a linear statement: people of its classes, or its sum."""
     if said.weights is not None:
@@ -381,5 +389,6 @@ def _given_by(program: Program, truth: IntArray, said: Linear, sums: tuple[float
         f"{program.release.target.classes[x]} {own[x]:,}" + f" to {own[x] + more[x]:,}" * bool(more[x])
         for x in named.tolist()
     )
-    rest = len(named) < program.n_classes and not more.any()
-    return found + f" of {counted(int(own.sum()), 'person', 'people')}" * rest
+    members = own[: program.n_classes - program.release.target.register]
+    rest = len(named) < len(members) and not more.any()
+    return found + f" of {counted(int(members.sum()), 'person', 'people')}" * rest

@@ -195,8 +195,11 @@ def _ends(program: Program, asked: list[StatedCell], worlds: list[IntArray]) -> 
 
 
 def may_contradict_whole(program: Program, *, complete: bool) -> bool:
-    """Whether whole people are asked if they contradict statements; ``complete``: all numbers of people are settled."""
-    return not complete and installed("ortools") and is_quick(program)
+    """Whether whole people are asked if they contradict statements; ``complete``: all numbers of people are settled.
+
+    Settled numbers say nothing of statements that are not linear.
+    """
+    return (not complete or cases_of(program) is not None) and installed("ortools") and is_quick(program)
 
 
 def cells_summary(program: Program, cells: Sequence[StatedCell], complete: bool) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from test_maxent.test_statements_beside import MEN, QI, table
 
 import maxent
 from maxent.models.display import FALSE
+from maxent.models.errors import InvalidInput
 from maxent.solvers.certainty import exchange
 
 TRUTH, PEOPLE = str(D1 / "truth.csv"), str(D1 / "qi.csv")
@@ -134,15 +135,42 @@ def test_estimate_and_compare_name_it_without_limits(tmp_path: Path, capsys: Any
     assert f"{FALSE}: leaf L3 states" in printed_by(capsys, ["estimate", wrong, PEOPLE, "--truth", TRUTH, *folder]).out
 
 
-def test_an_auc_and_a_standard_deviation_are_held_to_the_truth(tmp_path: Path) -> None:
-    people = pd.DataFrame({"x": [1, 2, 3, 4, 5, 6], "y": list("nnynyy")})
-    yes = people.x[people.y == "y"]
-    pairs = [(a > b) for a in yes for b in people.x[people.y == "n"]]
-    for value, refuted in ((round(float(np.mean(pairs)), 2), False), (0.56, True)):
-        auc = {"kind": "auc", "score": "x", "class": "y", "equals": value, "source": "AUC"}
-        (tmp_path / "auc.json").write_text(json.dumps(_document(auc)), encoding="utf-8")
-        found = maxent.review(tmp_path / "auc.json", people, qi=["x"], target="y", max_certain=6)
-        assert [each["refuted"] for each in found.summary["unread"]] == [True] * refuted
+@pytest.mark.parametrize(
+    ("kind", "right", "wrong"), [("auc", "0.89", "0.56"), ("mean", "4.67", "4.33"), ("sd", "1.53", "1.00")]
+)
+def test_the_figure_of_the_true_classes_is_named(kind: str, right: str, wrong: str, tmp_path: Path) -> None:
+    people = pd.DataFrame({"x": [1, 2, 3, 4, 5, 6], "y": list("nnynyy")})  # 8 of 9 pairs; 3, 5, 6
+    for value, said in ((right, ""), (wrong, {"auc": "0.888889", "mean": "4.66667", "sd": "1.52753"}[kind])):
+        of = {"score": "x"} if kind == "auc" else {"of": "x"}
+        told = {"kind": kind, **of, "class": "y", "equals": value, "source": "S"}
+        (tmp_path / "s.json").write_text(json.dumps(_document(told)), encoding="utf-8")
+        found = maxent.review(tmp_path / "s.json", people, qi=["x"], target="y", max_certain=6)
+        ends = [each["what"].rpartition("; the true classes give ")[2] for each in found.summary["unread"]]
+        assert ends == [said] * bool(said)
+
+
+def test_members_of_a_register_are_held_to_the_truth(tmp_path: Path) -> None:
+    """Of 11 people, who are in the data, and another."""
+    register = pd.concat([pd.read_csv(PEOPLE), pd.read_csv(PEOPLE).head(1)])
+    for statement, said in ((MEN, []), (TYPO, [SAID])):
+        beside = table(tmp_path, statement)
+        found = maxent.estimate([changed(tmp_path), beside], population=register, truth=TRUTH)
+        assert [each["what"] for each in found.summary["unread"]] == said
+        assert found.verdict(max_certain=12).status == ("cannot_tell" if said else "pass")
+        limits: dict[str, Any] = {"population": register, "adversary": "population", "max_certain": 12}
+        reviewed = maxent.review([changed(tmp_path), beside], TRUTH, qi=QI, target="Salary", **limits)
+        checks = {check["status"] for check in reviewed.summary["verdict"]["checks"] if check["key"] == "max_certain"}
+        assert checks == {"cannot_tell" if said else "pass"}
+
+
+def test_of_statements_that_contradict_each_other_the_false_one_is_the_first(tmp_path: Path) -> None:
+    tree = changed(tmp_path, "L3", n=2, counts={"<=50K": 2, ">50K": 0})
+    with pytest.raises(InvalidInput) as refused:
+        maxent.review([tree, table(tmp_path, {**MEN, "equals": 5})], TRUTH, qi=QI, target="Salary")
+    first, *others = refused.value.problems
+    assert first.found == ">50K 5 among Gender Male, where the true classes give >50K 2 of 5 people"
+    assert others
+    assert not any("the true classes" in each.found for each in others)
 
 
 def _document(*said: dict[str, Any]) -> dict[str, Any]:
@@ -173,3 +201,55 @@ def test_what_holds_by_chance_is_not_refuted(stated: dict[str, Any], tmp_path: P
     (tmp_path / "tree.json").write_text(json.dumps(tree | {"release": stated}), encoding="utf-8")
     found = maxent.estimate(tmp_path / "tree.json", PEOPLE, truth=TRUTH)
     assert not any(each.get("refuted") for each in found.summary["unread"])
+
+
+# Statements that no whole people satisfy, where shares of people would.
+
+
+def odd(folder: Path) -> tuple[str, str, str]:
+    """Three statements of which any two can be true, people, and these with their classes."""
+    told = [
+        {"kind": "count", "where": {"x": list(pair)}, "class": "y", "equals": 1, "source": name}
+        for name, pair in zip("ABC", (("u", "v"), ("v", "w"), ("u", "w")), strict=True)
+    ]
+    (folder / "odd.json").write_text(json.dumps(_document(*told)), encoding="utf-8")
+    people = pd.DataFrame({"x": list("uvwz"), "y": list("ynny")})
+    people.to_csv(folder / "truth.csv", index=False)
+    people[["x"]].to_csv(folder / "qi.csv", index=False)
+    return str(folder / "odd.json"), str(folder / "qi.csv"), str(folder / "truth.csv")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "review {odd} {truth} --target y --qi x --max-certain 0",
+        "check {odd} {qi} --max-certain 0",
+        "check {odd} {qi} --truth {truth} --max-certain 0",
+        "compare {odd} {odd} --qi {qi}",
+        "compare --diff {odd} {odd} {qi} {qi}",
+        "estimate {odd} {qi} --max-certain 0",
+        "audit {odd} {qi}",
+        "bounds {odd} {qi}",
+    ],
+)
+def test_statements_that_only_whole_people_contradict_are_named(call: str, tmp_path: Path, capsys: Any) -> None:
+    paths = dict(zip(("odd", "qi", "truth"), odd(tmp_path), strict=True))
+    said = printed_by(capsys, call.format(**paths).split(), 2).err
+    for name in "ABC":
+        assert f", {name}: statement: expected what can be true of whole people together with odd.json" in said
+
+
+def test_explain_names_a_deviation_that_nobody_has_where_all_numbers_are_settled(tmp_path: Path, capsys: Any) -> None:
+    people = pd.DataFrame({"x": [10.5, 20.0, 15.5, 30.0, 12.0, 22.5, 18.0, 41.0, 25.0, 33.5]})
+    people.to_csv(tmp_path / "qi.csv", index=False)
+    told = {"kind": "sd", "of": "x", "class": "y", "equals": "7.1", "n": 5, "mean": 21.9, "mean_digits": 1}
+    (tmp_path / "sd.json").write_text(json.dumps(_document(told)), encoding="utf-8")
+    said = printed_by(capsys, ["explain", str(tmp_path / "sd.json"), str(tmp_path / "qi.csv")]).out
+    assert "contradiction: sd.json, statement 1: statement: expected what whole people of the table can have" in said
+
+
+def test_the_reason_why_groups_of_statements_are_not_judged_is_the_one_that_holds(tmp_path: Path) -> None:
+    checked = maxent.check(table(tmp_path, TYPO), PEOPLE, truth=TRUTH, min_stated_cell=1, max_stated_zeros=0)
+    said = {row.check.id: row.finding.said for row in checked.rows}
+    assert said["MX112"].endswith(f"cannot tell, as some of what is stated is {FALSE}")
+    assert "more is stated" not in said["MX111"]

@@ -134,7 +134,7 @@ def test_a_check_has_a_record_of_all_files_that_can_be_verified(tmp_path: Path) 
     assert maxent.verify(record).status == "pass"
     table(tmp_path, {**MEN, "equals": 1})
     assert maxent.verify(record).status == "fail"
-    said = parse_statements(json.loads(Path(beside).read_text(encoding="utf-8")), "s").release
+    said = parse_statements(json.loads(Path(table(tmp_path)).read_text(encoding="utf-8")), "s").release
     with pytest.raises(InvalidInput, match="files: a record has their hashes"):
         maxent.check([D1 / "tree.json", said], D1 / "qi.csv", policy).record()
 

@@ -47,10 +47,14 @@ class Matter:
         """Why an estimate that keeps a limit may not prove it: unreliable, or of less than is stated; else empty."""
         if not self.reliable:
             return "as the estimate is not to be relied on"
-        if not (unread := self.row.get("unread")):
-            return ""
-        false = any(each.get("refuted") for each in unread)
-        return f"as some of what is stated is {FALSE}" if false else "as more is stated than is read"
+        return unread_doubt(self.row)
+
+
+def unread_doubt(row: Mapping[str, Any]) -> str:
+    """Why what is stated beside the numbers of a row may break a limit that they keep; empty where it does not."""
+    unread = row.get("unread") or ()
+    false = any(each.get("refuted") for each in unread)
+    return f"as some of what is stated is {FALSE}" if false else "as more is stated than is read" if unread else ""
 
 
 @dataclass(frozen=True, slots=True)

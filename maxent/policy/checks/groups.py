@@ -27,6 +27,7 @@ from maxent.policy.checks.context import (
     is_number,
     is_whole,
     unknown,
+    unread_doubt,
     within,
 )
 from maxent.policy.checks.hyperparameters import unnecessary_risk
@@ -53,10 +54,7 @@ def _draws(of: Matter) -> bool:
     return of.review.release.resampled is not None
 
 
-_NOT_ALL = (
-    "as statements contradict the table, more is stated than is read, or it is not settled what follows from all for "
-    "whole people"
-)
+_UNSETTLED = "as it is not settled what follows from all for whole people"
 
 
 def _trees(audit: Audit) -> Sequence[TreeAudit]:
@@ -128,8 +126,9 @@ def _beside(of: Matter) -> _Beside:
         return _Beside(complete=False, why="as the table of the people is not given")
     group = (inf if found["group"] is None else found["group"], found["group_source"])
     complete = found["complete"] and not audit.targets
-    read = audit.reliable and not of.row.get("unread")
-    return _Beside(audit.stated, group, found["recovered"], complete, "" if complete and read else _NOT_ALL)
+    why = "" if audit.reliable else "as what is published contradicts the table"
+    why = why or unread_doubt(of.row) or ("" if complete else _UNSETTLED)
+    return _Beside(audit.stated, group, found["recovered"], complete, why)
 
 
 def _also(of: Matter, s: str = "") -> str:
