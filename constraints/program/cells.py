@@ -591,13 +591,6 @@ def _sums(held: TreeCells, nested: _Nested, found: _Shares, n_values: int, key: 
     )
 
 
-def _preorder(held: TreeCells) -> IntArray:
-    """The number of each place in depth-first order."""
-    number = np.empty(len(held.start), np.int64)
-    number[list(held.places.top_down)] = np.arange(len(number))
-    return number
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class _Nested:
     """Places in depth-first order: the one around each, how many are around it; and the deepest around each leaf."""
@@ -609,17 +602,20 @@ class _Nested:
 
 
 def _nesting(held: TreeCells, places: IntArray) -> _Nested:
-    places = places[np.argsort(_preorder(held)[places])]
-    first, last = held.places.first[places].tolist(), held.places.last[places].tolist()
-    deepest = np.full(int(held.places.last[0]), -1, np.int64)
-    above: list[int] = []
-    depth: list[int] = []
-    for i, (begin, end) in enumerate(zip(first, last, strict=True)):
-        around = int(deepest[begin])
-        above.append(around)
-        depth.append(0 if around < 0 else depth[around] + 1)
-        deepest[begin:end] = i
-    return _Nested(places, np.array(above), np.array(depth), deepest)
+    own = held.places
+    places = places[np.argsort(own.number[places])]
+    nearest, above, depth = np.full((3, len(own)), -1)
+    nearest[places] = np.arange(len(places))  # of these at each place, or above
+    here = (nearest >= 0).astype(np.int64)
+    depth[own.levels[0]] += here[own.levels[0]]
+    for level in own.levels[1:]:
+        up = own.parent[level]
+        above[level] = nearest[up]
+        nearest[level] = np.where(here[level] > 0, nearest[level], nearest[up])
+        depth[level] = depth[up] + here[level]
+    deepest = np.empty(int(own.last[0]), np.int64)
+    deepest[own.first[own.leaves]] = nearest[own.leaves]
+    return _Nested(places, above[places], depth[places], deepest)
 
 
 def _closure(

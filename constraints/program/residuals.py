@@ -70,14 +70,14 @@ def statement_rows(constraints: Sequence[Linear], n_classes: int) -> StatementRo
     number: dict[bytes, int] = {}  # one copy of each: there can be as many numbers as constraints times classes
     matrices: list[FloatArray] = []
     held: dict[int, int] = {}  # most constraints of a kind share the very array
-    numbers: list[int] = []
-    for coef in (constraint.coef for constraint in constraints):
-        if (known := held.get(id(coef))) is None:
-            known = held[id(coef)] = number.setdefault(coef.tobytes(), len(number))
-            if known == len(matrices):
-                matrices.append(coef)
-        numbers.append(known)
-    which, people = np.array(numbers, np.int64), np.array([c.weights is not None for c in constraints], bool)
+    arrays = [constraint.coef for constraint in constraints]
+    ids = list(map(id, arrays))
+    for key, coef in dict(zip(ids, arrays, strict=True)).items():
+        held[key] = number.setdefault(coef.tobytes(), len(number))
+        if held[key] == len(matrices):
+            matrices.append(coef)
+    which = np.fromiter(map(held.__getitem__, ids), np.int64, len(ids))
+    people = np.array([c.weights is not None for c in constraints], bool)
     stacked = np.concatenate([np.zeros((0, n_classes)), *matrices])
     row, klass = np.nonzero(stacked)
     coef, length = stacked[row, klass], np.bincount(row, minlength=len(stacked))
@@ -93,8 +93,8 @@ def statement_rows(constraints: Sequence[Linear], n_classes: int) -> StatementRo
     weighted = people[of]
     return StatementRows(
         of,
-        np.concatenate([nothing, *(c.lower for c in constraints)]),
-        np.concatenate([nothing, *(c.upper for c in constraints)]),
+        np.concatenate([nothing, *[c.lower for c in constraints]]),
+        np.concatenate([nothing, *[c.upper for c in constraints]]),
         np.where(weighted, -1, alone[source]),
         last,
         klass[entry],

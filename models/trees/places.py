@@ -66,8 +66,12 @@ class Places:
     @cached_property
     def top_down(self) -> tuple[int, ...]:
         """All places in depth-first order, each before those below."""
-        before, _ = self._in_order(np.ones(len(self), np.int64), own=True)
-        return tuple(np.argsort(before).tolist())
+        return tuple(np.argsort(self.number).tolist())
+
+    @cached_property
+    def number(self) -> IntArray:
+        """How many places are before each in `top_down`, shape (n_places,)."""
+        return self._in_order(np.ones(len(self), np.int64), own=True)[0]
 
     @property
     def leaves(self) -> IntArray:

@@ -1,6 +1,7 @@
 import json
 from dataclasses import replace
 from math import exp, inf, log
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from support.strategies import Style, cases, leaves_of, thorough
 import maxent
 from maxent import disclosure as d
 from maxent.api.audit import audit_release
+from maxent.constraints.program.cells import _nesting
 from maxent.models.release import Attribute, Branch, Defense, Node, Release, Target, Tree
 from maxent.models.trees.places import number_places
 
@@ -293,6 +295,20 @@ def test_places_are_numbered_as_everywhere(data):
     assert sorted(np.concatenate(places.levels).tolist()) == sorted(places.top_down) == list(range(len(places)))
     leaves = [place for place in places.top_down if not places.children[place]]
     assert places.first[leaves].tolist() == (places.last[leaves] - 1).tolist() == list(range(len(leaves)))
+    assert places.number[list(places.top_down)].tolist() == list(range(len(places)))
+    some = {*data.draw(st.sets(st.integers(0, len(places) - 1))), int(places.levels[0][0])}
+    nested = _nesting(SimpleNamespace(places=places), np.array(sorted(some)))
+
+    def around(place):
+        above = int(places.parent[place])
+        return above if above < 0 or above in some else around(above)
+
+    chosen = nested.places.tolist()
+    assert chosen == [place for place in places.top_down if place in some]
+    above = [chosen[i] if i >= 0 else -1 for i in nested.above.tolist()]
+    assert above == [around(place) for place in chosen]
+    assert nested.depth.tolist() == [0 if i < 0 else int(nested.depth[i]) + 1 for i in nested.above.tolist()]
+    assert [chosen[i] for i in nested.deepest] == [leaf if leaf in some else around(leaf) for leaf in leaves]
 
 
 @thorough(24)
