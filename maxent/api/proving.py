@@ -89,12 +89,16 @@ def proving_seconds(left: float | None) -> float:
 
 @dataclass(eq=False)
 class Certainty:
-    """How many people are certain by proof, at least and at most, for limits that need it; found when asked for."""
+    """How many people are certain by proof, at least and at most, for limits that need it; found when asked for.
+
+    ``shown``: the class that attacks on leaves show of each quasi-identifier, -1 where none, shape (n_qi,).
+    """
 
     program: Program
     truth: IntArray | None = None
     sensitive: tuple[int, ...] = ()
     seconds: float = LONGEST
+    shown: IntArray | None = None
     _perhaps: list[tuple[BoolArray, ...]] = field(default_factory=list, init=False, repr=False)
     _proof: list[Proof | None] = field(default_factory=list, init=False, repr=False)
     _alone: list[Proof | None] = field(default_factory=list, init=False, repr=False)
@@ -114,7 +118,8 @@ class Certainty:
     def codes(self) -> IntArray:
         """The class proved of each quasi-identifier by what was asked so far, -1 where none is, shape (n_qi,)."""
         found = self._proof[0] if self._proof else self._of_leaves(Clock(min(TRYING, self.seconds)))
-        return np.full(len(self.program.table), -1) if found is None else found.codes
+        codes = np.full(len(self.program.table), -1) if found is None else found.codes
+        return codes if self.shown is None else np.where(codes < 0, self.shown, codes)
 
     def _of_leaves(self, clock: Clock) -> Proof | None:
         """What the totals of single leaves prove, which takes no time."""

@@ -256,6 +256,7 @@ def review_subject(
                 answer = estimate_case(judged, known, left, **how)
             if isinstance(answer.certainty, Certainty) and proved is not None:
                 answer.certainty.take(proved)
+                answer.certainty.shown = None if rows else audit.span_classes
         except NoAnswerInTime as error:
             why = f"{error}: fewer trees, or fewer attributes that are no quasi-identifiers, take less"
             continue

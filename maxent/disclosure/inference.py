@@ -593,7 +593,7 @@ def _tree_groups(
     place = np.array([(program.regions.places[c.region] or (0, 0))[1] for c in stated], np.int64)
     said = np.zeros(len(above), bool)
     said[place] = True
-    _read(stated, place, sizes, low, high)
+    _read(stated, place, sizes, program.n_classes - program.release.target.register, low, high)
     _narrow(low, high, sizes.all, sizes.fewest)
     above.narrow(low, high)
     _narrow(low, high, sizes.all, sizes.fewest)
@@ -605,8 +605,11 @@ def _tree_groups(
     return Groups(above.nearest(said), low, np.minimum(high, size[:, None]), mass, size, *everybody)
 
 
-def _read(stated: list[Linear], place: IntArray, sizes: Sizes, low: FloatArray, high: FloatArray) -> None:
-    """Narrow, in place, how many people of each place can have each class by what is stated of it."""
+def _read(stated: list[Linear], place: IntArray, sizes: Sizes, members: int, low: FloatArray, high: FloatArray) -> None:
+    """Narrow, in place, how many people of each place can have each class by what is stated of it.
+
+    ``members``: how many of the classes, the first, are of people who are in the data.
+    """
     labels = [i for i, c in enumerate(stated) if c.kind == "label" and len(c.lower) == low.shape[1] - 1]
     numbers = [i for i, c in enumerate(stated) if c.kind != "label" and c.weights is None]
     if labels:  # each a class that no other exceeds
@@ -621,16 +624,39 @@ def _read(stated: list[Linear], place: IntArray, sizes: Sizes, low: FloatArray, 
     at, alone = place[numbers][rows.of], np.flatnonzero(rows.alone >= 0)
     np.maximum.at(low, (at[alone], rows.alone[alone]), rows.lower[alone])
     np.minimum.at(high, (at[alone], rows.alone[alone]), rows.upper[alone])
-    # The others compare the mass of a label with a share of all: 1 - share for the label, -share for the others.
-    for row in np.flatnonzero(rows.alone < 0).tolist():
-        coef = np.zeros(low.shape[1])
+    others = np.flatnonzero(rows.alone < 0)
+    coef = np.zeros((len(others), low.shape[1]))
+    for i, row in enumerate(others.tolist()):
         entries = slice(rows.ends[row], rows.ends[row + 1])
-        coef[rows.klass[entries]] = rows.coef[entries]
-        label, share = int(coef.argmax()), -coef.min()
-        if rows.lower[row] == 0:
-            low[at[row], label] = max(low[at[row], label], share * sizes.least[at[row]])
-        if rows.upper[row] == 0:
-            high[at[row], label] = min(high[at[row], label], share * sizes.most[at[row]])
+        coef[i, rows.klass[entries]] = rows.coef[entries]
+    of = at[others]
+    inside = slice(None, members)
+    ends = _of_rows(coef[:, inside], rows.lower[others], rows.upper[others], sizes.least[of], sizes.most[of])
+    np.maximum.at(low[:, inside], of, ends[0])
+    np.minimum.at(high[:, inside], of, ends[1])
+
+
+def _of_rows(
+    coef: FloatArray, lower: FloatArray, upper: FloatArray, least: FloatArray, most: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """The fewest and the most people of each class by a row alone, where all classes have ``least`` to ``most``.
+
+    Whoever does not have a class has another: one of the smallest coefficient, or of the largest.
+    """
+    low, high = np.zeros_like(coef), np.full_like(coef, np.inf)
+    if coef.shape[1] < 2:
+        return low, high
+    order = np.sort(coef, axis=1)
+    for sign, end in ((1.0, upper), (-1.0, -lower)):
+        own, known = sign * coef, np.isfinite(end)[:, None]
+        first, second = (order[:, :1], order[:, 1:2]) if sign > 0 else (-order[:, -1:], -order[:, -2:-1])
+        rest = np.where(own == first, second, first)  # the smallest of the other classes
+        room = end[:, None] - rest * np.where(rest > 0, least[:, None], most[:, None])
+        gap = own - rest
+        share = np.divide(room, gap, out=np.full_like(coef, np.nan), where=known & (gap != 0))
+        high = np.where(known & (gap > 0), np.minimum(high, share), high)
+        low = np.where(known & (gap < 0), np.maximum(low, share), low)
+    return low, high
 
 
 def _narrow(low: FloatArray, high: FloatArray, size: FloatArray, fewest: FloatArray | None = None) -> None:

@@ -24,6 +24,7 @@ from maxent.models.display import counted
 from maxent.models.nodes import links_of
 from maxent.models.statements.statement import Reprinted
 from maxent.solvers.certainty.cases import SumCases, cases_of
+from maxent.solvers.certainty.settled import NotLinear
 from maxent.solvers.worlds.part import TIED
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def perhaps_certain(
 
 def _only_boxes(program: Program, box: IntArray) -> bool:
     """Whether nothing is stated but of people in the same leaves together, so that any of them may change places."""
-    if program.internal or any(said.weights is not None for said in program.linear):
+    if program.internal or NotLinear(program) or any(said.weights is not None for said in program.linear):
         return False
     size = np.bincount(box)
     for region, place in enumerate(program.regions.places):
@@ -136,6 +137,7 @@ class _Worlds:
     def __init__(self, program: Program, truth: IntArray, seen: _Seen, clock: Clock, choices: bool) -> None:
         self._evaluator, self._owner = Evaluator(program), program.cells.owner
         self._chosen = _Chosen(program, truth) if choices else None
+        self._not_linear = NotLinear(program)
         self._least = TIED if program.ties == "first" else -TIED
         self._truth, self._seen, self._clock = truth, seen, clock
 
@@ -145,6 +147,8 @@ class _Worlds:
         if float(self._evaluator.linear.violation(masses).max(initial=0.0)) > MET:
             return False
         if float(self._evaluator.internal.slack(masses).min(initial=np.inf)) < self._least:
+            return False
+        if not self._not_linear.hold(world.astype(np.float64)):
             return False
         return self._chosen is None or self._chosen.again(masses)
 

@@ -22,7 +22,7 @@ from maxent.solvers.worlds.settle import Patience, kept_elsewhere
 
 if TYPE_CHECKING:
     from maxent.constraints.program.program import Program
-    from maxent.models.arrays import BoolArray, IntArray
+    from maxent.models.arrays import BoolArray, FloatArray, IntArray
     from maxent.models.statements.read import StatementDocument
     from maxent.solvers.certainty.bounds import Proved
 
@@ -142,15 +142,29 @@ def worlds_in(program: Program, clock: Clock) -> tuple[list[IntArray], bool]:
 
 def holds(program: Program, world: IntArray) -> bool:
     """Whether a world satisfies everything that a program states, and the cases of what is not linear."""
-    masses, cases = world.astype(np.float64), cases_of(program)
+    masses = world.astype(np.float64)
     people = np.zeros((len(program.table), program.n_classes))
     np.add.at(people, program.cells.owner, masses)
-    if program.contradictions or (cases is not None and not cases.hold(people)):
+    if program.contradictions or Evaluator(program).max_violation(masses) > MET:
         return False
-    if Evaluator(program).max_violation(masses) > MET:
-        return False
-    classes = program.release.target.classes
-    return all(each.prints(program.table, classes, people) for each in _refitted(program))
+    return NotLinear(program).hold(people)
+
+
+class NotLinear:
+    """What statements tell beside the linear rows of a program: sums case by case, and fits that are printed so."""
+
+    def __init__(self, program: Program) -> None:
+        self._program, self._cases, self._fits = program, cases_of(program), _refitted(program)
+
+    def __bool__(self) -> bool:
+        return self._cases is not None or bool(self._fits)
+
+    def hold(self, people: FloatArray) -> bool:
+        """Whether people of each class, shape (n_qi, n_classes), agree with it."""
+        table, classes = self._program.table, self._program.release.target.classes
+        if self._cases is not None and not self._cases.hold(people):
+            return False
+        return all(each.prints(table, classes, people) for each in self._fits)
 
 
 def _refitted(program: Program) -> list[StatementDocument]:

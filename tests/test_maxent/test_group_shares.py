@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.tree import DecisionTreeRegressor
 from support.calls import printed_by
 from support.documents import release_document
 from support.strategies import SURE, Case, cases, true_masses
@@ -230,3 +231,24 @@ def test_the_truth_is_within_what_groups_are_allowed(case: Case, knowledge):
         assert (known.possible >= known.surest).all()
         assert (known.surest >= program.posterior(truth).max(axis=1) - 1e-12).all()
         assert known.possible.max() <= 1
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_truth_is_within_what_means_allow_groups(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({"a": rng.integers(0, 5, 20) * 1.0, "b": rng.integers(0, 3, 20) * 1.0})
+    score = np.round(rng.gamma(1.5, 8, 20) % 60 + 0.25, 1)
+    model = DecisionTreeRegressor(max_depth=2, random_state=0).fit(frame, score)
+    classes = np.eye(3, dtype=int)[np.digitize(score, [10, 20])]
+    told = {"target": "score", "qi": ["a", "b"], "bins": [0, 10, 20, 61]}
+    estimate = maxent.review(model, frame.assign(score=score), **told, no_marginal=True).estimate
+    program, row = estimate.program, {}
+    for q in range(len(program.table)):
+        row[tuple(estimate.values(q))] = q
+    people = np.zeros((len(program.table), 3))
+    np.add.at(people, [row[tuple(each)] for each in frame.to_numpy().tolist()], classes)
+    [groups] = _groups(program, people[program.cells.owner])
+    assert (groups.low <= groups.mass + 1e-9).all()
+    assert (groups.mass <= groups.high + 1e-9).all()
+    assert (groups.all_low <= classes.sum(axis=0) + 1e-9).all()
+    assert (classes.sum(axis=0) <= groups.all_high + 1e-9).all()

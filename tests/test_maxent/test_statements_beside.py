@@ -324,6 +324,17 @@ def test_statements_alone_are_taken_together_where_people_are_taken_in_parts() -
     assert maxent.bounds(release, qi, level="closed", memory="1GB").summary["individuals"] == 11
 
 
+def test_the_truth_clears_nobody_whom_a_standard_deviation_settles() -> None:
+    ages, classes = [50, 20, 31, 62, 62, 30, 20], ["yes", "yes", "no", "yes", "yes", "yes", "yes"]
+    people = pd.DataFrame({"age": ages, "t": classes}, dtype=object).assign(age=np.array(ages))
+    said = {"kind": "sd", "of": "age", "where": {"age": {"ge": 25}}, "equals": 13, "ddof": 0, "class": "yes"}
+    given = {"format": "maxent-statements/1", "target": {"name": "t", "classes": ["no", "yes"]}}
+    release = parse_statements({**given, "statements": [{**said, "source": "Table 1"}]}, "sd.json").release
+    proved = maxent.bounds(release, people[["age"]], level="integer").summary["certain_proved"]
+    review = maxent.review(release, people, target="t", qi=["age"], max_certain=0, no_marginal=True)
+    assert (proved, review.verdict().status) == (1, "fail")
+
+
 def test_what_others_are_compared_with_is_proved_too(tmp_path: Path) -> None:
     ages = pd.DataFrame({"age": [23, 31, 40, 52, 29, 35, 44, 61, 38, 47]})
     told = {"of": "age", "class": "yes", "source": "Table 1"}
