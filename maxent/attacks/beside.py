@@ -76,13 +76,13 @@ def stated_groups(program: Program) -> Iterator[StatedGroup]:
             weighing.append(str(said.origin))
     weighing.extend(each.source for each in _by_cases(program))
     for document in program.release.statements:
-        people = StatementPeople(program.table, document.target.classes, document.name)
+        people = document.people(program.table)
         for each in document.statements:
             name = f"{document.name}, {each.source}"
             if isinstance(each.content, (CrossTable, RuleStatement, RuleListStatement)):
                 yield from _people_alone(document.name, each, people)
             if any(of == name or of.startswith(f"{name}, ") for of in weighing):
-                yield StatedGroup(name, each.where.mask(people) & (program.table.counts > 0))
+                yield StatedGroup(name, each.where.mask(people) & (people.counts > 0))
 
 
 def _people_alone(document: str, said: Statement, people: StatementPeople) -> Iterator[StatedGroup]:

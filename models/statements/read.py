@@ -130,7 +130,11 @@ def _reordered(row: LinearStatement, order: IntArray) -> LinearStatement:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StatementDocument:
-    """A document of statements about the same people, and how they use the columns of the table."""
+    """A document of statements about the same people, and how they use the columns of the table.
+
+    ``groups``: whether they are about each group of people, whose number the last column of a table has, of several
+    releases about overlapping people; None: about everybody.
+    """
 
     name: str
     target: Target
@@ -138,6 +142,14 @@ class StatementDocument:
     statements: tuple[Statement, ...]
     columns: Mapping[str, ColumnUse]
     document: Mapping[str, Any] = field(repr=False)
+    groups: tuple[bool, ...] | None = None
+
+    def people(self, table: QITable) -> StatementPeople:
+        """Those of a table whom it is about: nobody else counts."""
+        if self.groups is not None:
+            inside = np.array(self.groups)[table.codes[:, -1]]
+            table = replace(table, counts=np.where(inside, table.counts, 0))
+        return StatementPeople(table, self.target.classes, self.name)
 
     def rows(
         self,
@@ -161,7 +173,7 @@ class StatementDocument:
 
         Cells that a table leaves out are among them.
         """
-        people, order = StatementPeople(table, self.target.classes, self.name), self._order(classes)
+        people, order = self.people(table), self._order(classes)
         for each in self.statements:
             if isinstance(each.content, CountsInCells):
                 axes = [*(test.axis(people) for test in each.where.tests), *each.content.axes(people)]
@@ -170,7 +182,7 @@ class StatementDocument:
 
     def figure(self, place: str, table: QITable, classes: Sequence[str], masses: FloatArray) -> float | None:
         """What people of each class, shape (n_qi, n_classes), give a statement in a place; None of one without it."""
-        people, order = StatementPeople(table, self.target.classes, self.name), self._order(classes)
+        people, order = self.people(table), self._order(classes)
         for each in self.statements:
             source = f"{self.name}, {each.source}"
             if isinstance(each.content, Figured) and (place == source or place.startswith(f"{source}, ")):
@@ -180,7 +192,7 @@ class StatementDocument:
 
     def prints(self, table: QITable, classes: Sequence[str], masses: FloatArray) -> bool:
         """Whether people of each class, shape (n_qi, n_classes), may have printed what rows tell less of."""
-        people, order = StatementPeople(table, self.target.classes, self.name), self._order(classes)
+        people, order = self.people(table), self._order(classes)
         for each in self.statements:
             if isinstance(each.content, Reprinted):
                 among = each.among(people)
@@ -211,7 +223,7 @@ class StatementDocument:
 
     def measured(self, table: QITable, classes: Sequence[str]) -> Iterator[MeasuredStatement]:
         """The statements that are linear for each value of some sums, with these."""
-        people, order = StatementPeople(table, self.target.classes, self.name), self._order(classes)
+        people, order = self.people(table), self._order(classes)
         for statement in self._paired():
             if found := statement.measures(people):
                 sums = tuple(replace(each, klass=int(order[each.klass])) for each in found)
@@ -219,7 +231,7 @@ class StatementDocument:
 
     def _own_rows(self, table: QITable, total: FloatArray | None, members: int | None) -> Iterator[LinearStatement]:
         """The rows, whose classes are in the order of the document."""
-        people = StatementPeople(table, self.target.classes, self.name)
+        people = self.people(table)
         if members is not None:
             people = replace(people, of_register=True, members=members)
         if total is not None:

@@ -95,6 +95,8 @@ def join_releases(
             else replace(each, name=names[i] if named[names[i]] < 2 else f"release {i + 1}")
             for each in release.statements
         )
+        if outside:
+            said = tuple(replace(each, groups=tuple(row[i] for row in groups)) for each in said)
         parts.append(replace(release, target=target, attributes=tuple(attributes), trees=trees, statements=said))
     joined = Release(
         target,

@@ -17,6 +17,7 @@ from maxent.__main__ import main
 from maxent.command_line.options import split_files
 from maxent.models.errors import InvalidInput, UnreliableResult
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
+from maxent.models.statements.read import parse_statements
 
 SPLIT = Node("N", "A", (Branch("L", ("x",)), Branch("R", ("y",))))
 OLD_PEOPLE = pd.DataFrame({"id": [1, 2, 3, 4, 5], "A": list("xxxyy"), "Y": list("aabba")})
@@ -370,3 +371,33 @@ def test_options_of_differences(capsys):
     refused("two releases, the first and its successor, found 3", maxent.compare_releases, [DIFFERENCE_OLD] * 3, OLD_QI)
     refused("qi: expected the adversary's table", maxent.compare_releases, [DIFFERENCE_OLD, DIFFERENCE_NEW], None)
     refused("found one", maxent.compare_releases, DIFFERENCE_OLD, OLD_QI)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("kind", ["auc", "sd"])
+def test_an_auc_and_a_deviation_are_about_the_people_of_their_release(seed: int, kind: str) -> None:
+    """Of six people; four others are in the second release only. Against all 1,024 labellings."""
+    rng = np.random.default_rng(seed)
+    x, y = rng.permutation(10) + 1, rng.random(10) < 0.5
+    y[:3] = False, True, True
+
+    def figure(yes: np.ndarray) -> float:
+        mine, others = x[:6][yes[:6]], x[:6][~yes[:6]]
+        if kind == "sd":
+            return float(np.std(mine, ddof=1)) if len(mine) > 1 else np.nan
+        return float((mine[:, None] > others).mean()) if 0 < len(mine) < 6 else np.nan
+
+    printed, of = f"{figure(y):.2f}", {"score": "x"} if kind == "auc" else {"of": "x"}
+    told = (
+        {"kind": kind, **of, "class": "y", "equals": printed},
+        {"kind": "count", "class": "y", "equals": int(y.sum())},
+    )
+    document = {"format": "maxent-statements/1", "target": {"name": "c", "classes": ["n", "y"]}}
+    both = [parse_statements({**document, "statements": [one]}, f"{i}.json").release for i, one in enumerate(told)]
+    table = pd.DataFrame({"x": x.astype(float), "who": np.arange(10)})
+    found = maxent.bounds(both, [table[:6], table], who="who", level="integer").frame()
+    worlds = (np.arange(1024)[:, None] >> np.arange(10)) & 1 == 1
+    agree = [w for w in worlds if w.sum() == y.sum() and abs(figure(w) - float(printed)) <= 0.005 + 1e-9]
+    bounds = found[found["class"] == "y"].set_index("x").loc[x, ["low", "high"]]
+    assert bounds["low"].tolist() == np.min(agree, axis=0).tolist()
+    assert bounds["high"].tolist() == np.max(agree, axis=0).tolist()
