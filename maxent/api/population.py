@@ -47,7 +47,7 @@ Progress = Callable[[str, int, int], None]
 # People of a register times outcomes up to which an estimate asks all levels of proof, as bounds do.
 FEW = 100
 # Quasi-identifiers that are held to what is proved of them by constraints, at most, and solutions for it.
-MOST_HELD, ROUNDS = 200, 5
+MOST_HELD, ROUNDS = 2_000, 5
 NOBODY = "whole people cannot satisfy all that is stated: shares of people alone can"
 
 # Keys of a row that hold without an estimate that is relied on.
