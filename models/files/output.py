@@ -170,7 +170,6 @@ CHECKS = FileKind("maxent-checks/1", _adjacent("id", "key", "limit", "found", "s
 RECORD = FileKind("maxent-record/1", kept=_decided)
 CANDIDATES = FileKind("maxent-candidates/1", _adjacent("rank", "candidate", "method", "outcome", "why"))
 REPORT = FileKind("maxent-report")
-PLOTTED = FileKind(PLOT)
 CARD = FileKind("maxent-card", marks={"": r"\A#{1,6} Disclosure of the training data\n"})
 PYOMO = FileKind("maxent-pyomo", marks={"": r"\A# The maximum-entropy program of a release"})
 NL = FileKind(

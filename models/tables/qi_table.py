@@ -213,16 +213,6 @@ def people_of(training: Training) -> tuple[QITable, IntArray]:
     return table, truth
 
 
-def read_records(
-    source: Source, release: Release, *, count: str | None = None, reader: Reader | None = None
-) -> Records:
-    """Read full data, row by row: every attribute, private ones too, and the target.
-
-    Parameters and errors are those of `read_qi`, but everything is read into memory, and there are no patterns.
-    """
-    return read_rows(source, "data", release, release.attributes, count, target=True, reader=reader)
-
-
 def read_rows(
     source: Source,
     name: str,

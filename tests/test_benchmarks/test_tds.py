@@ -19,7 +19,7 @@ from maxent.models.defenses.generalization import uniform
 from maxent.models.formats.maxent_json.read import validate_release
 from maxent.models.induction.inducers import cart
 from maxent.models.release import Attribute
-from maxent.models.tables.qi_table import read_records
+from maxent.models.tables.qi_table import read_rows
 from maxent.models.tables.training import read_training
 from maxent.models.trees.places import assign
 
@@ -219,7 +219,7 @@ def test_a_tree_of_generalised_values_says_the_same_of_the_values_behind_them(
         ).attributes
     )
     for tree, release, frame in ((grown.trees[0], grown, general), (restored.trees[0], restored, table)):
-        records = read_records(frame, release)
+        records = read_rows(frame, "data", release, release.attributes, None, target=True)
         columns = [
             codes if a.values else levels[codes]
             for a, codes, levels in zip(records.attributes, records.codes.T, records.levels, strict=True)

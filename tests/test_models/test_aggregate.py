@@ -25,7 +25,7 @@ from maxent.models.release import Attribute, Release, Target
 from maxent.models.tables import out_of_core as aggregate
 from maxent.models.tables import table_files
 from maxent.models.tables.frame import from_arrow
-from maxent.models.tables.qi_table import read_qi, read_records
+from maxent.models.tables.qi_table import read_qi, read_rows
 from maxent.models.tables.truth_and_facts import read_truth
 
 RELEASE = Release(
@@ -346,7 +346,7 @@ def test_records_stay_as_they_are(tmp_path, monkeypatch):
     path = tmp_path / "data.csv"
     path.write_text("Education,Age,Salary\n" + "Masters,1,>50K\n" * 3, encoding="utf-8")
     monkeypatch.setattr(table_files, "LARGE_BYTES", 1)
-    assert len(read_records(path, RELEASE)) == 3
+    assert len(read_rows(path, "data", RELEASE, RELEASE.attributes, None, target=True)) == 3
 
 
 READ = """

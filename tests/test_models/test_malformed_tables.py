@@ -10,7 +10,7 @@ from support.calls import refusal
 
 from maxent.models.errors import InvalidInput, printable
 from maxent.models.release import Attribute, Release, Target
-from maxent.models.tables.qi_table import read_qi, read_records
+from maxent.models.tables.qi_table import read_qi, read_rows
 from maxent.models.tables.table_files import read_frame
 from maxent.models.tables.truth_and_facts import read_facts, read_marginal, read_truth
 
@@ -290,7 +290,7 @@ def test_separators_that_are_no_commas(tmp_path):
 def test_everything_is_reported_at_once(tmp_path):
     path = tmp_path / "data.csv"
     path.write_text("Education,Age,n,Salary\nPhD,x,1,rich\nMasters\nMasters,3,-2,\n", encoding="utf-8")
-    found = problems(read_records, path, RELEASE, count="n")
+    found = problems(read_rows, path, "data", RELEASE, RELEASE.attributes, "n", target=True)
     assert [p[:2] for p in found] == [
         ("line 3", "cells"),
         ("header", "Car"),

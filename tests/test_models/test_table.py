@@ -15,7 +15,7 @@ import maxent
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.read import parse_release
 from maxent.models.release import Attribute, Release, Target
-from maxent.models.tables.qi_table import read_qi, read_records
+from maxent.models.tables.qi_table import read_qi, read_rows
 from maxent.models.tables.truth_and_facts import read_facts, read_marginal, read_truth
 
 RELEASE = Release(
@@ -204,7 +204,8 @@ def test_an_empty_cell_is_a_value_where_the_domain_says_so(tmp_path):
 )
 def test_cells_of_a_frame_read_as_they_print(column, texts):
     domain = tuple(sorted(set(texts)))
-    records = read_records(pd.DataFrame({"A": column, "T": ["0"] * 3}), one(*domain))
+    release, frame = one(*domain), pd.DataFrame({"A": column, "T": ["0"] * 3})
+    records = read_rows(frame, "data", release, release.attributes, None, target=True)
     assert [domain[code] for code in records.codes[:, 0]] == texts
 
 
@@ -253,7 +254,7 @@ def test_columns_of_other_people_are_not_even_looked_at(tmp_path):
 
 
 def test_records_are_kept_as_they_are():
-    records = read_records(DATA, RELEASE)
+    records = read_rows(DATA, "data", RELEASE, RELEASE.attributes, None, target=True)
     assert records.codes.tolist() == [[1, 1, 1], [0, 0, 0], [1, 1, 1], [1, 1, 0]]
     assert records.classes.tolist() == [1, 0, 0, 0]
     assert records.counts.tolist() == [1, 1, 1, 1]
