@@ -341,8 +341,8 @@ class Review(Exchanged, Summarised):
         """
         if rung.status == "pass" and (false := [each.what for each in self._compiled if each.refuted]):
             why = f"as this is {FALSE}: {'; '.join(false)}"
-            told = [replace(c, status="cannot_tell", unread=why) if c.status == "pass" else c for c in rung.checks]
-            rung = replace(rung, status="cannot_tell", why=why, checks=tuple(told))
+            checks = [replace(c, status="cannot_tell", unread=why) if c.status == "pass" else c for c in rung.checks]
+            rung = replace(rung, status="cannot_tell", why=why, checks=tuple(checks))
         draws, taken_back = self.draws, rung.adversary != ORDERED and not self.draws.counts
         if ADVERSARY not in CONTAINS[rung.adversary] or rung.status == "not_assessed" or taken_back:
             return rung
