@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -100,17 +100,37 @@ def difference(
     closed = not release.blurred and not any(map(_has_open_leaf, places, said))
     if closed or not (linked or any(map(_has_inner_numbers, places, said))):
         return (None,) * len(places)
-    own = [_every_place(release, p, s, r, None) for p, s, r in zip(places, said, rates, strict=True)]
-    told = _combined(release, places, own)
+    own, shown = list[_Alone](), list[_Alone]()  # of many trees bounds take most of the memory: few are kept
+
+    def alone(t: int) -> CountBounds:
+        bounds = _every_place(release, places[t], said[t], rates[t], None)
+        own.append(_Alone.of(bounds))
+        return bounds
+
+    told = _combined(release, places, map(alone, range(len(places))))
     if sizes is None:
-        shown, known = own, told
-    else:
-        each = zip(places, said, rates, sizes, strict=True)
-        shown = [_every_place(release, p, s, r, size) for p, s, r, size in each]
-        for p, bounds, size in zip(places, shown, sizes, strict=True):
-            _add_sizes(p, bounds, size)
-        known = _combined(release, places, [_intersection(a, b) for a, b in zip(told, shown, strict=True)])
-    return tuple(_difference(p, a, b, c, d) for p, a, b, c, d in zip(places, own, told, shown, known, strict=True))
+        return tuple(
+            _difference(p, a, b.sized, a, b, partial(_every_place, release, p, s, r, None))
+            for p, s, r, a, b in zip(places, said, rates, own, told, strict=True)
+        )
+
+    def seen(t: int) -> CountBounds:
+        bounds = _every_place(release, places[t], said[t], rates[t], sizes[t])
+        _add_sizes(places[t], bounds, sizes[t])
+        return bounds
+
+    sized = [bounds.sized for bounds in told]
+    told.reverse()
+
+    def both(t: int) -> CountBounds:
+        bounds = seen(t)
+        shown.append(_Alone.of(bounds))
+        return _intersection(told.pop(), bounds)
+
+    known = _combined(release, places, map(both, range(len(places))))
+    return tuple(
+        _difference(places[t], own[t], sized[t], shown[t], known[t], partial(seen, t)) for t in range(len(places))
+    )
 
 
 def _has_open_leaf(places: Places, said: Statements) -> bool:
@@ -157,7 +177,7 @@ def _intersection(one: CountBounds, other: CountBounds) -> CountBounds:
     return CountBounds(np.maximum(one.low, other.low), np.minimum(one.high, other.high), one.label)
 
 
-def _combined(release: Release, places: Sequence[Places], bounds: Sequence[CountBounds]) -> list[CountBounds]:
+def _combined(release: Release, places: Sequence[Places], bounds: Iterable[CountBounds]) -> list[CountBounds]:
     """The bounds of all places of all trees, narrowed by one another."""
     found = [propagated(p, b) for p, b in zip(places, bounds, strict=True)]
     if len(found) == 1 or release.sampled:  # each tree has a sample of its own
@@ -240,18 +260,38 @@ def _families(places: Places, order: IntArray) -> Iterator[_Family]:
         begin = end
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Alone:
+    """What places state of themselves: whose counts are known, whose sizes, and who is of one class."""
+
+    known: BoolArray
+    sized: BoolArray
+    one_class: BoolArray
+
+    @classmethod
+    def of(cls, bounds: CountBounds) -> _Alone:
+        """The same of bounds."""
+        return cls(bounds.known, bounds.sized, _of_one_class(bounds))
+
+
 def _difference(
-    places: Places, own: CountBounds, told: CountBounds, shown: CountBounds, known: CountBounds
+    places: Places,
+    own: _Alone,
+    sized: BoolArray,
+    shown: _Alone,
+    known: CountBounds,
+    again: Callable[[], CountBounds],
 ) -> Difference:
     """Compare what places state of themselves with what all of them tell.
 
-    ``own`` and ``told`` are without the sizes that the adversary's table shows, ``shown`` and ``known`` with them.
+    ``own`` and the sizes that are told, ``sized``, are without the sizes that the adversary's table shows, ``shown``
+    and ``known`` with them. The bounds of ``shown`` are made ``again`` where those known contradict each other.
     """
     if known.contradicted.any():
-        return Difference(shown, np.zeros(0, np.int64), (), True)
+        return Difference(again(), np.zeros(0, np.int64), (), True)
     gained = known.known & ~shown.known
-    gained |= (told.sized & ~own.sized) | (known.sized & ~shown.sized)
-    gained |= _of_one_class(known) & ~_of_one_class(shown)
+    gained |= (sized & ~own.sized) | (known.sized & ~shown.sized)
+    gained |= _of_one_class(known) & ~shown.one_class
     leaves = places.leaves
     return Difference(known, leaves[gained[leaves]], tuple(_groups(places, known)), False)
 
