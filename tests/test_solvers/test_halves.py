@@ -76,6 +76,11 @@ def test_every_labelling_is_found_once(seed: int) -> None:
         right = agreeing(said)
         found = np.concatenate([np.empty((0, n), np.int64), *said.found()])
         assert sorted(map(tuple, found.tolist())) == sorted(map(tuple, right.tolist()))
+        random = np.random.default_rng(seed)
+        for share in (random.random(n), random.integers(0, 2, n) * 1.0, np.full(n, 0.5)):  # true shares or others
+            if (likelier := said.by_likelihood(share)) is not None:
+                found = np.concatenate([np.empty((0, n), np.int64), *likelier.found(1 << 22)])
+                assert sorted(map(tuple, found.tolist())) == sorted(map(tuple, right.tolist()))
         if settle_halves(part, state, np.ones((n, 2), bool), Patience(Clock()), None):
             second = right[:, np.argsort(part.owner)]
             assert state.low[:, 1].tolist() == second.min(axis=0).tolist()
@@ -181,6 +186,27 @@ def test_people_are_drawn_as_the_estimate_has_them(n: int, drawn: bool) -> None:
 
 def _keep(kept: list[Any], tasks: Any, *_: Any) -> None:
     kept.extend(tasks)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_worlds_of_more_people_are_all_listed_where_few_are_likely() -> None:
+    """Against all labellings of halves of 19 people, of which those that are likely enough are listed."""
+    x, release = printed(2, 38, 3)
+    program = compile_release(release, x)
+    part = whole_program(program).part(0)
+    nothing = np.zeros((38, 2), np.int64)
+    state = extremes(part, nothing, nothing + part.weight[:, None], part.weight)
+    said, shares = labelling_of(part, state), likely(program, Clock())
+    assert said is not None
+    assert shares is not None
+    assert max(2.0 ** len(half) for half in said.halves()) > halves.COMPLETE
+    right = np.concatenate(list(said.found()))[:, np.argsort(part.owner)]
+    guess = np.zeros((38, 2))
+    guess[np.searchsorted(part.owners, whole_program(program).like)] = shares
+    assert settle_halves(part, state, np.ones((38, 2), bool), Patience(Clock()), guess)
+    assert state.low[:, 1].tolist() == right.min(axis=0).tolist()
+    assert state.high[:, 1].tolist() == right.max(axis=0).tolist()
+    assert (state.low[:, 1] == state.high[:, 1]).sum() > 0
 
 
 def test_a_question_that_a_world_answers_is_asked_no_further(monkeypatch: Any) -> None:
