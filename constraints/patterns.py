@@ -374,7 +374,7 @@ def _stated(release: Release, places: Places, reader: RateReader) -> TreeCounts:
             least[place], most[place] = low[place].sum(), high[place].sum()
         suppressed = release.suppressed_below > 1
         if node.n is not None and not suppressed:
-            (few,), (many,) = release.behind(np.array([node.n]))
+            (few,), (many,) = release.behind(np.array([node.n]), sizes=True)
             least[place], most[place] = max(few, least[place]), min(many, most[place])
             if node.counts is None:
                 low[place], high[place] = _by_rates(node, int(many), classes, reader)

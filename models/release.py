@@ -63,14 +63,25 @@ class Rounded:
         return f"{self.method}, base {self.base}"
 
 
-def behind(published: IntArray, suppressed_below: int, rounded: Rounded | None) -> tuple[IntArray, IntArray]:
-    """Fewest and most records behind numbers of which small ones were suppressed, and then others rounded."""
+@dataclass(frozen=True, slots=True)
+class Coarsened(Rounded):
+    """Rounding by which numbers of several releases may be off, in some of which fewer were suppressed, or none."""
+
+
+def behind(
+    published: IntArray, suppressed_below: int, rounded: Rounded | None, *, sizes: bool = False
+) -> tuple[IntArray, IntArray]:
+    """Fewest and most records behind numbers of which small ones were suppressed, and then others rounded.
+
+    ``sizes``: numbers of records of all classes, of which small ones need not have been suppressed.
+    """
     hidden = max(suppressed_below - 1, 0)
     low, high = published, published + hidden * (published == 0)
     if rounded is None:
         return low, high
     low, most = rounded.behind(published)
-    return low, high + (most - high) * (most > high)
+    least = suppressed_below * (published > 0) * (not sizes and not isinstance(rounded, Coarsened))
+    return low + (least - low) * (least > low), high + (most - high) * (most > high)
 
 
 # Noise in counts: which number was added to each, for itself.
@@ -389,9 +400,9 @@ class Content(Shown):
         """Whether a published number may stand for several: some are suppressed, or all are rounded."""
         return self.suppressed_below > 1 or self.rounded is not None
 
-    def behind(self, published: IntArray) -> tuple[IntArray, IntArray]:
+    def behind(self, published: IntArray, *, sizes: bool = False) -> tuple[IntArray, IntArray]:
         """Fewest and most records, of those that were counted, that published numbers stand for; shapes as given."""
-        return behind(published, self.suppressed_below, self.rounded)
+        return behind(published, self.suppressed_below, self.rounded, sizes=sizes)
 
     @property
     def public(self) -> tuple[Attribute, ...]:

@@ -71,7 +71,7 @@ def sizes(context: Context) -> Iterator[Linear]:
     for t, place, node in context.nodes():
         if node.n is None or context.size(t, place) is not None or (context.suppressed and node.n == 0):
             continue
-        low, high = context.release.behind(np.array([node.n]))
+        low, high = context.release.behind(np.array([node.n]), sizes=True)
         says = f"n {node.n}" if low == high else f"n {low[0]} to {high[0]}"
         n = (low.astype(float), high.astype(float))
         yield Linear("n", context.origin(t, node), context.region(t, place), ones, *n, says)
@@ -171,7 +171,7 @@ def table_contradictions(context: Context) -> Iterator[Contradiction]:
 def _rounded_size(context: Context, node: Node) -> tuple[int, int]:
     """Fewest and most records that a rounded ``n``, or else rounded counts together, stand for."""
     numbers = [node.n] if node.n is not None else list((node.counts or {}).values())
-    low, high = context.release.behind(np.array(numbers, np.int64))
+    low, high = context.release.behind(np.array(numbers, np.int64), sizes=node.n is not None)
     return int(low.sum()), int(high.sum())
 
 

@@ -183,7 +183,7 @@ def stated_bounds(
     high = np.full_like(low, np.inf)
     high[counted, :-1] = counts_high
     told = said.n != NOTHING
-    low[told, -1], high[told, -1] = release.behind(said.n[told])
+    low[told, -1], high[told, -1] = release.behind(said.n[told], sizes=True)
     if hidden:
         # The count of a label may have been suppressed; then it was a most frequent class only of what is not shown.
         at = np.flatnonzero(counted & (label != NO_LABEL))

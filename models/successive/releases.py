@@ -17,7 +17,7 @@ from maxent.models.arguments import shorten_list
 from maxent.models.defenses.registry import stated
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.formats.release_reader import UNNAMED
-from maxent.models.release import Attribute, Branch, Defense, Induction, Node, Release, Rounded, Target, Tree
+from maxent.models.release import Attribute, Branch, Coarsened, Defense, Induction, Node, Release, Target, Tree
 from maxent.models.tables.cells import own_names
 
 MEMBERSHIP = "releases"  # column that says in which releases somebody is: ``1+2`` for the first and the second
@@ -106,7 +106,7 @@ def join_releases(
         suppressed_below=max(r.suppressed_below for r in releases),
         defense=_defense([r.defense for r in releases if r.published]),
         resampled=max((r.resampled for r in releases if r.resampled is not None), default=None),
-        rounded=_common([r.rounded for r in releases], _coarsest(releases)),
+        rounded=_common([(r.rounded, r.suppressed_below) for r in releases], (_coarsest(releases), 0))[0],
         predicts=_common([r.predicts for r in releases], None),
         labels=_common([r.labels for r in releases], "decided"),
         statements=tuple(each for part in parts for each in part.statements),
@@ -205,10 +205,10 @@ def _defense(made: Sequence[Defense | None]) -> Defense | None:
     return _common(made, next(public, None)) if made else None
 
 
-def _coarsest(releases: Sequence[Release]) -> Rounded | None:
+def _coarsest(releases: Sequence[Release]) -> Coarsened | None:
     """A rounding by which the numbers of all releases can be off as they are."""
     off = [most for r in releases if r.rounded is not None for most in (r.rounded.below, r.rounded.above)]
-    return Rounded(max(off) + 1, "random") if off else None
+    return Coarsened(max(off) + 1, "random") if off else None
 
 
 # Beside the name of a target that no model has.

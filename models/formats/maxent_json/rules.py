@@ -775,7 +775,10 @@ def disagreements(nodes: Columns, publication: Publication) -> Iterator[Disagree
         np.full((len(said.label) + 1, len(classes) + 1), np.inf),
     )
     there = published != NOTHING
-    low[:-1][there], high[:-1][there] = behind(published[there], publication.suppressed_below, rounded)
+    for columns, sizes in ((slice(0, -1), False), (slice(-1, None), True)):
+        told, below = there[:, columns], publication.suppressed_below
+        sides = behind(published[:, columns][told], below, rounded, sizes=sizes)
+        low[:-1, columns][told], high[:-1, columns][told] = sides
     label = np.full_like(said.label, NOTHING) if publication.decided else said.label.copy()
     if publication.suppressed:  # a suppressed label is one of most of what is not shown
         at = np.flatnonzero(said.counted & (label != NOTHING))
