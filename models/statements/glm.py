@@ -37,6 +37,9 @@ FAMILIES: tuple[Family, ...] = get_args(Family)
 EPS = float(np.finfo(np.float64).eps)
 # People that are looked at together.
 CHUNK = 1 << 12
+# Newton steps of `prints`, halvings of each, and a step, beside the coefficient, that is none. A gradient so many times
+# as large as a solver may leave is none that it stopped at.
+STEPS, HALVED, STILL, REFUTED = 60, 40, 1e-13, 1e3
 # Distinct people up to which combinations of the sums are stated, too: they are what settles small data.
 COMBINED = 100_000
 # L-BFGS that stops where the loss hardly falls is no farther from the least loss than its last step times the condition
@@ -479,29 +482,45 @@ def gradient_beyond(
     return beyond, lost, squares
 
 
-def prints(fit: Regression, design: FloatArray, cases: FloatArray) -> bool:
+def prints(fit: Regression, design: FloatArray, cases: FloatArray) -> bool | None:
     """Whether a fit of people, shape (n, n_classes), may have stopped at coefficients that are printed so.
 
-    Within the box the gradient is brought as near to nothing as a few steps do. What has absolute penalties or more
-    than `CHUNK` rows is not looked at.
+    Within the box the gradient is brought as near to nothing as it can be, by Newton steps that are cut where the loss
+    would rise again. None where that does not tell. What has absolute penalties or more than `CHUNK` rows is not looked
+    at.
     """
     if len(design) > CHUNK or (fit.l1 + fit.mean_l1).any():
         return True
     flat, many = np.flatnonzero(fit.free.ravel()), cases @ fit.class_weight
     low, high = fit.value - fit.half, fit.value + fit.half + EPS * (1 + np.abs(fit.value))
     tolerance = _tolerance(fit, design, cases.sum(axis=1), np.abs(design).T @ np.repeat(many[:, None], low.shape[1], 1))
-    for last in (False, False, False, True):
-        means = _means(fit.family, design @ fit.value, np.zeros((len(design), fit.value.shape[1]))).mean
+    tolerance += 1e-9 * (1 + float(np.abs(design).max(initial=0.0)) * float(many.sum()))
+
+    def slope_at(value: FloatArray) -> FloatArray:
+        means = _means(fit.family, design @ value, np.zeros((len(design), value.shape[1]))).mean
         slope = design.T @ ((cases * fit.class_weight) @ fit.response - many[:, None] * means)
-        slope -= (fit.l2 + fit.mean_l2 * cases.sum()) * fit.value
-        if not np.isfinite(slope).all() or last:
-            break
+        return np.asarray(slope - (fit.l2 + fit.mean_l2 * cases.sum()) * value)
+
+    slope = slope_at(fit.value)
+    for _ in range(STEPS):
+        if not np.isfinite(slope).all():
+            return None
+        off = np.abs(slope)[fit.free > 0] / tolerance[fit.free > 0]
+        if (off <= 1).all():
+            return True
         box = [(side - fit.value).ravel()[flat] for side in (low, high)]
         step = np.zeros(fit.value.size)
         step[flat] = lsq_linear(_hessian(fit, design, many), slope.ravel()[flat], (box[0], box[1])).x
-        fit = replace(fit, value=fit.value + step.reshape(fit.value.shape))
-    lost = 1e-9 * (1 + float(np.abs(design).max(initial=0.0)) * float(many.sum()))
-    return bool((np.abs(slope) <= tolerance + lost)[fit.free > 0].all())
+        step = step.reshape(fit.value.shape)
+        if (np.abs(step) <= STILL * (1 + np.abs(fit.value))).all():
+            return False if off.max() > REFUTED else None
+        for _ in range(HALVED):
+            after = slope_at(fit.value + step)
+            if np.isfinite(after).all() and float((after * step).sum()) >= 0:
+                break
+            step = step / 2
+        fit, slope = replace(fit, value=fit.value + step), after
+    return None
 
 
 def _start(fit: Regression) -> float:
@@ -704,8 +723,8 @@ class Coefficients:
             source = "residual standard error" if found.of[r][0] < 0 else f"coefficient of {self.terms[found.of[r][0]]}"
             yield LinearStatement(weights, low, high, says, klass, source)
 
-    def prints(self, people: StatementPeople, masses: FloatArray) -> bool:
-        """Whether a fit of people of each class, shape (n_qi, n_classes), may be printed so."""
+    def prints(self, people: StatementPeople, masses: FloatArray) -> bool | None:
+        """Whether a fit of people of each class, shape (n_qi, n_classes), may be printed so; None if not known."""
         weight = 1.0 if self.weights is None else people.numbers(self.weights)
         design = np.stack([term.numbers(people) for term in self.terms]).T
         return prints(self.fit, design, masses * np.reshape(weight, (-1, 1)))

@@ -190,15 +190,18 @@ class StatementDocument:
                 return each.content.figure(among, masses[:, order] * (among.counts > 0)[:, None])
         return None
 
-    def prints(self, table: QITable, classes: Sequence[str], masses: FloatArray) -> bool:
-        """Whether people of each class, shape (n_qi, n_classes), may have printed what rows tell less of."""
+    def prints(self, table: QITable, classes: Sequence[str], masses: FloatArray) -> bool | None:
+        """Whether people of each class, shape (n_qi, n_classes), may have printed what rows tell less of.
+
+        None if that is not known.
+        """
         people, order = self.people(table), self._order(classes)
+        found: list[bool | None] = []
         for each in self.statements:
             if isinstance(each.content, Reprinted):
                 among = each.among(people)
-                if not each.content.prints(among, masses[:, order] * (among.counts > 0)[:, None]):
-                    return False
-        return True
+                found.append(each.content.prints(among, masses[:, order] * (among.counts > 0)[:, None]))
+        return False if False in found else None if None in found else True
 
     @property
     def refitted(self) -> bool:

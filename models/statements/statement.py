@@ -137,8 +137,8 @@ class Figured(StatementKeys, Protocol):
 class Reprinted(StatementKeys, Protocol):
     """Content of which linear rows tell less than it does: more tables of people satisfy them than print it."""
 
-    def prints(self, people: StatementPeople, masses: FloatArray) -> bool:
-        """Whether people of each class, shape (n_qi, n_classes), may have printed it."""
+    def prints(self, people: StatementPeople, masses: FloatArray) -> bool | None:
+        """Whether people of each class, shape (n_qi, n_classes), may have printed it; None if not known."""
         ...
 
 

@@ -333,9 +333,9 @@ def false_statements(
     for document in () if program.release.target.register else program.release.statements:
         for each in document.statements:
             one = document.only({f"{document.name}, {each.source}"})
-            reprinted = isinstance(each.content, Reprinted)
-            if reprinted and not one.prints(program.table, program.release.target.classes, truth.astype(np.float64)):
-                yield FalseStatement(f"{document.name}, {each.source}", "", "")
+            people = program.table, program.release.target.classes, truth.astype(np.float64)
+            if isinstance(each.content, Reprinted) and one.prints(*people) is False:
+                yield FalseStatement(f"{document.name}, {each.source}", "coefficients", "others")
     if program.internal and splits and program.single:
         compared = InternalRows(program)
         missed = np.flatnonzero(compared.slack(truth[program.cells.owner].astype(np.float64)) < -TIED)

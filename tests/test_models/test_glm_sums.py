@@ -96,6 +96,22 @@ def test_the_truth_is_inside(seed: int) -> None:
         assert prints(said, design, np.eye(len(fit.response))[y] * (1.0 if weight is None else weight[:, None]))
 
 
+@pytest.mark.parametrize("digits", [0, 1])
+def test_an_exact_fit_is_printed_by_its_people_and_by_no_others_that_rule_it_out(digits: int) -> None:
+    told = []
+    for seed in range(12):
+        random = np.random.default_rng(seed)
+        design = np.c_[np.ones(8), random.random(8) < 0.5, random.choice([0, 2, 3.5, 20, 45], 8)]
+        y = np.r_[0, 1, random.integers(0, 2, 6)]
+        model = LogisticRegression(C=1.0, tol=1e-10, max_iter=5000).fit(design[:, 1:], y)
+        b = np.c_[model.intercept_, model.coef_].T
+        l2 = np.array([[0.0], [1.0], [1.0]])
+        said = printed(regression("logistic", b, np.array([[0.0], [1.0]]), Stopping(mean=1e-6), l2=l2), digits)
+        assert prints(said, design, np.eye(2)[y]) is True
+        told.append(prints(said, design, np.eye(2)[1 - y]))
+    assert False in told
+
+
 def test_degrees_of_freedom_are_of_people_who_weigh_something() -> None:
     """R: `lm(y ~ 1, weights = c(0, 1, 1, 1))` of 3, 0, 1, 2 has a residual standard error of 1, on 2 degrees."""
     fit = regression("linear", np.ones((1, 1)), np.arange(4.0)[:, None], Stopping(deviance=0.0))
