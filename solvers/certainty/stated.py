@@ -265,7 +265,7 @@ def who_in(program: Program, cells: IntArray) -> str:
 
 def _inside(conditions: Sequence[tuple[str, BoolArray]], n_qi: int) -> BoolArray:
     """Who satisfies all conditions, shape (n_qi,)."""
-    return np.logical_and.reduce([inside for _, inside in conditions] or [np.ones(n_qi, bool)])
+    return np.asarray(np.logical_and.reduce([inside for _, inside in conditions] or [np.ones(n_qi, bool)]))
 
 
 def _words(program: Program, cells: Sequence[StatedCell]) -> Iterator[str]:

@@ -155,7 +155,8 @@ class Labelling:
 
         Shapes (n, n_rows), (n,). With ``most`` only of those that some labelling of everybody may have.
         """
-        found, number = np.zeros((1, len(self.matrix)), np.int64), np.zeros(1, np.int64)
+        found: IntArray = np.zeros((1, len(self.matrix)), np.int64)
+        number: IntArray = np.zeros(1, np.int64)
         span = self.matrix * (self.high - self.low)
         below, above = np.minimum(span, 0).sum(axis=1), np.maximum(span, 0).sum(axis=1)  # what others can add
         for g in groups.tolist():

@@ -301,8 +301,8 @@ def _max_background(of: Matter, limit: int) -> Finding:
         open_ |= bool(unclear.any()) or _draws(of)
     told = sorted(_beside(of).given_away(of.background, len(of.review.release.target.classes)), reverse=True)
     most, sure = found + sum(people for people, _ in told), max(found, *(people for people, _ in told[:1]), 0)
-    most = inf if open_ else min(most, of.review.audit.individuals_known or most)
-    return _most(of, name, sure, most, [source for _, source in told], limit)
+    possible = inf if open_ else min(most, of.review.audit.individuals_known or most)
+    return _most(of, name, sure, possible, [source for _, source in told], limit)
 
 
 def _min_dof(of: Matter, limit: int) -> Finding:
