@@ -54,7 +54,7 @@ from maxent.results.audit import Audit
 from maxent.results.html_report.view import InputFile, shown
 from maxent.results.reliability import not_reliable, unwarned, warn_unreliable
 from maxent.results.review import CUT, INTERRUPTED, NOT_ENDED, WITHOUT_PRIVATE, Asked, Review, SeveralReviews
-from maxent.results.solved import exposed_people
+from maxent.results.solved import draws_told, exposed_people
 from maxent.results.text.estimate import target_line
 from maxent.solvers.control import LAST, Clock, OutOfTime, Watch, in_time
 
@@ -500,6 +500,10 @@ def review(call: decision_options.Reviewing, limits: dict[str, Any]) -> Review |
         each.beside(**evidence).weighed(weights, X, reading).published(call.published_as) for each in subjects
     )
     subject = subjects[0]
+    told_draws = any(draws_told(each.converted.release, [each.converted.aside]) for each in subjects)
+    if call.rows_unknown is not None and call.adversary == ORDERED and not told_draws:
+        expected = f"none with adversary={ORDERED!r}, which is somebody who knows it, where no draws are told"
+        raise invalid("options", ARGUMENT, "rows_unknown", expected, repr(call.rows_unknown))
     known = options.of(Knowledge, call)
     told: dict[str, Any] = {"knowledge": call.knowledge, "impurity": call.impurity}
     told |= {"noise": call.noise, "time_limit": call.time_limit, "top": call.top}

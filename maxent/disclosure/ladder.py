@@ -380,6 +380,14 @@ def _carried(check: LimitCheck, more: LimitCheck) -> LimitCheck:
     )
 
 
+def untold(rung: Rung, why: str) -> Rung:
+    """A rung that does not pass, for a reason: what its figures keep cannot be told."""
+    if rung.status != "pass":
+        return rung
+    told = [replace(c, status="cannot_tell", unread=why) if c.status == "pass" else c for c in rung.checks]
+    return replace(rung, status="cannot_tell", why=why, checks=tuple(told))
+
+
 def named_limits(stated: Mapping[str, Any]) -> dict[str, Limits]:
     """Limits by adversary, of the tables ``[limits.rows]`` and the like of a policy, in the order of the ladder."""
     found: dict[str, Limits] = {}

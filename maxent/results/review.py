@@ -23,6 +23,7 @@ from maxent.disclosure.ladder import (
     proved_of,
     rung_of,
     told_apart,
+    untold,
     why_open,
 )
 from maxent.disclosure.limits import (
@@ -325,8 +326,9 @@ class Review(Exchanged, Summarised):
         if self.climb is None:
             return rung_of(adversary, Figures(missing="nobody was asked"), limits)
         if adversary == ORDERED and "draws_unproved" not in self.row and not draws_of(self.row).told:
-            same = self._own_rung.figures  # the order tells nothing
-            return rung_of(adversary, replace(same, note=self.climb(adversary).missing), limits, self._within)
+            same, why = self._own_rung.figures, self.climb(adversary).missing  # the order tells nothing
+            found = rung_of(adversary, replace(same, note=why), limits, self._within)
+            return found if self.release.resampled is None else untold(found, why)
         kept = self._within if adversary == "predictions" else None
         figures = self.climb(adversary, named=stated)
         if first in CONTAINS[adversary]:
@@ -340,9 +342,7 @@ class Review(Exchanged, Summarised):
         That nobody knows the order of the rows takes nothing back of who does.
         """
         if rung.status == "pass" and (false := [each.what for each in self._compiled if each.refuted]):
-            why = f"as this is {FALSE}: {'; '.join(false)}"
-            checks = [replace(c, status="cannot_tell", unread=why) if c.status == "pass" else c for c in rung.checks]
-            rung = replace(rung, status="cannot_tell", why=why, checks=tuple(checks))
+            rung = untold(rung, f"as this is {FALSE}: {'; '.join(false)}")
         draws, taken_back = self.draws, rung.adversary != ORDERED and not self.draws.counts
         if ADVERSARY not in CONTAINS[rung.adversary] or rung.status == "not_assessed" or taken_back:
             return rung

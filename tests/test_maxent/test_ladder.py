@@ -169,11 +169,27 @@ def test_rows_in_order_are_proved_as_in_all_data_with_the_counts_of_the_draws(se
     assert rung(allowed, "all_but_one").status == "cannot_tell"
 
 
-def test_a_stripped_forest_says_that_a_seed_can_be_found_again() -> None:
+def test_a_limit_on_the_rows_of_a_stripped_forest_is_not_told_as_a_seed_can_be_found_again() -> None:
     X = pd.DataFrame({"A": [0, 1] * 6})
     y = pd.Series(["no", "yes"] * 6, name="y")
     model = RandomForestClassifier(2, max_depth=1, random_state=0).fit(X, y)
-    assert "whoever finds the seed by trying" in rung(maxent.review(maxent.strip(model), X, y, qi=["A"]), "rows").why
+    seed = "whoever finds the seed by trying"
+    stripped = maxent.strip(model)
+    assert seed in rung(maxent.review(stripped, X, y, qi=["A"]), "rows").why
+    given: dict[str, Any] = {"qi": ["A"], "max_certain": 12}
+    assert maxent.review(stripped, X, y, **given).verdict().status == "pass"
+    found = maxent.review(stripped, X, y, **given, adversary="rows")
+    assert (found.verdict().status, rung(found, "rows").status) == ("cannot_tell", "cannot_tell")
+    assert seed in rung(found, "rows").why
+    assert seed in "".join(found.verdict().lines())
+    assert maxent.review(stripped, X, y, qi=["A"], max_certain=0, adversary="rows").verdict().status == "fail"
+    policy = {"limits": {"max_certain": 12, "rows": {"max_certain": 12}}}
+    truth = X.assign(y=y)
+    assert maxent.check(found.release, truth, policy, truth=truth).status == "cannot_tell"
+    whole = RandomForestClassifier(2, max_depth=1, bootstrap=False, random_state=0).fit(X, y)
+    assert maxent.review(whole, X, y, **given, adversary="rows").verdict().status == "pass"
+    with pytest.raises(InvalidInput, match=r"rows_unknown: expected none with adversary='rows', .* found 'shuffled'"):
+        maxent.review(whole, X, y, **given, adversary="rows", rows_unknown="shuffled")
 
 
 def test_the_ladder_has_the_same_five_rungs_everywhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
