@@ -197,17 +197,16 @@ def _asked(found: Any) -> Mapping[str, Any]:
 
 
 def _said(check: Mapping[str, Any]) -> str:
-    """A check in words without names of people, columns or classes: only numbers are repeated."""
-    found, limit = (f"{each:g}" if _is_number(each) else "" for each in (check["found"], check["limit"]))
-    numbers = " ".join([f"found {found}"] * bool(found) + [f"limit {limit}"] * bool(limit))
+    """A check in words without names of people, columns or classes.
+
+    Nor with what was found: it rests on the people's classes, and whoever has the file learns more about these by it.
+    """
+    limit = check["limit"]
+    stated = f" limit {limit:g}" if isinstance(limit, (int, float)) and not isinstance(limit, bool) else ""
     off = " (off)" if check.get("off") else ""
     whom = f" for {check['adversary']}" if "adversary" in check else ""
     whom += f" for column {check['column']}" if "column" in check else ""
-    return f"{check['id']} {check['key']}{whom} {numbers}".rstrip() + f": {check['status'].replace('_', ' ')}{off}"
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+    return f"{check['id']} {check['key']}{whom}{stated}: {check['status'].replace('_', ' ')}{off}"
 
 
 # Names of files that are safe in HTML, and in paths of any system, and that the folder needs for itself.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from maxent.disclosure.ladder import EXACT, restricted
+from maxent.disclosure.ladder import EXACT, UNNAMED, Figures, restricted
 from maxent.disclosure.limits import IDS, NO_DRAWS, NO_DRAWS_ID, PLAIN, WITH
 from maxent.models.defenses.method import CERTAIN
 from maxent.models.display import counted
@@ -65,6 +66,11 @@ UNCONTROLLED = "no control people were given (--control)"
 KINDS = {"glm": "regression"}
 # Words of a note that what is proved holds with a probability, for the first page.
 JOINT = "together with a probability"
+# Instead of figures where people are left out.
+UNCOUNTED = (
+    "Figures about these people stand in the whole dossier alone: whoever has the file learns more about the classes "
+    "by them."
+)
 # What no dossier covers, whatever is asked.
 NOT_COVERED = (
     "what the people's data say beside the target, and whether publishing is lawful, fair or wanted",
@@ -188,7 +194,7 @@ class DossierView:
 def dossier_of(given: Account, texts: Texts, *, public: bool = False) -> DossierView:
     """The dossier of a review with an estimate, and the verdict on it; ``public``: nobody is named."""
     review: DossierReview = given.review
-    given = replace(given, ladder=tuple(_unnamed(review, given.ladder))) if public else given
+    given = replace(given, ladder=tuple(_unnumbered(review, given.ladder))) if public else given
     status, ladder, limit = given.status, given.ladder, review.limits.max_posterior
     estimate = review.estimate
     assert estimate is not None
@@ -207,7 +213,7 @@ def dossier_of(given: Account, texts: Texts, *, public: bool = False) -> Dossier
     told, notes = _untested(review, ladder, given.beside, public=public), _notes(review, public=public)
     untested = (*_together(ladder, told), *(note for note in notes if JOINT in note))
     first = _first_checks(given.checks)
-    within = within_words(_counted(review.row, ladder), status, limit, unproved_of(ladder))
+    within = UNCOUNTED if public else within_words(_counted(review.row, ladder), status, limit, unproved_of(ladder))
     return DossierView(
         title=shown(texts.title) or f"Disclosure review: {target}",
         texts=replace(texts, **{name: shown(getattr(texts, name)) for name in Texts.__slots__}),
@@ -226,7 +232,7 @@ def dossier_of(given: Account, texts: Texts, *, public: bool = False) -> Dossier
         worst_off=_worst_off(review, release, ladder),
         worst=people_worst,
         listed=_listed(people_worst, release, ladder),
-        control=tuple(_control(review)),
+        control=tuple(_control(review, public=public)),
         untested=untested,
         more_untested=max(len(untested) - UNTESTED, 0),
         notes=tuple(note for note in notes if JOINT not in note),
@@ -270,14 +276,18 @@ def _unknown(given: Account, *, public: bool) -> Iterator[str]:
         yield f"It cannot be told: {given.why}."
 
 
-def _unnamed(review: DossierReview, ladder: Sequence[Rung]) -> Iterator[Rung]:
-    """Adversaries without what models keep, or the true classes refute, whose words may name values and numbers."""
+def _unnumbered(review: DossierReview, ladder: Sequence[Rung]) -> Iterator[Rung]:
+    """Adversaries without what follows about the people: figures rest on their classes, and reasons repeat them.
+
+    Nor with what models keep, or the true classes refute, whose words may name values.
+    """
     kept = [each["what"] for each in review.row.get("unread", ()) if not each["trees"]]
     for rung in ladder:
-        why = rung.why
+        why = {"pass": "", "fail": "", "not_assessed": rung.figures.missing or UNNAMED}.get(rung.status, rung.why)
         for what in kept:
             why = why.replace(what, "what the whole dossier names")
-        yield replace(rung, why=why)
+        why = re.sub(r"\d[\d.,]*(?<![.,])( %)?", "…", why)
+        yield replace(rung, figures=Figures(missing=why if rung.figures.missing else ""), why=why)
 
 
 def _open(ladder: Sequence[Rung]) -> Iterator[tuple[str, str]]:
@@ -331,19 +341,19 @@ def _others(checks: Sequence[Mapping[str, Any]], first: Sequence[Mapping[str, An
 def _told(check: Mapping[str, Any], *, public: bool) -> str:
     """``5, limit 0: fail``; of draws whether they do not follow, and the words of a check that counts nothing.
 
-    In public without these words, which may name values.
+    In public without what was found.
     """
     found, status = check.get("found"), str(check["status"]).replace("_", " ")
     unnumbered = check["limit"] is True or found is None or not isinstance(found, (int, float))
-    if check["key"] == NO_DRAWS or (unnumbered and public and found is not None):
+    if check["key"] == NO_DRAWS:
         return status
     nothing = "there is none" if status == "pass" else "not known"
     said = nothing if found is None else f"{found:,.4g}" if isinstance(found, (int, float)) else str(found)
     whom = f", for {check['adversary']}".replace("_", " ") if "adversary" in check else ""
     if unnumbered and check.get("said") and not public:
         return f"{_sentence(check['said'])}{whom}"
-    limit = "" if check["limit"] is True else f", limit {check['limit']}"
-    return f"{said}{limit}{whom}: {status}"
+    limit = "" if check["limit"] is True else f"limit {check['limit']}"
+    return f"{', '.join(filter(None, ('' if public else said, limit)))}{whom}: {status}".lstrip(", :")
 
 
 def _facts(review: DossierReview, release: ReleaseView) -> Iterator[tuple[str, str]]:
@@ -488,9 +498,12 @@ def _together(ladder: Sequence[Rung], sentences: Iterable[str]) -> Iterator[str]
     yield from found
 
 
-def _control(review: DossierReview) -> Iterator[str]:
+def _control(review: DossierReview, *, public: bool) -> Iterator[str]:
     """What was measured against people who were not in the data."""
     found = review.row.get("control")
+    if public and (found is not None or review.register is not None):
+        yield "Compared, as the whole dossier says."
+        return
     if review.register is not None:
         yield f"{review.register.words[:1].upper()}{review.register.words[1:]}."
     elif found is None:
