@@ -175,7 +175,8 @@ class Checked(Exchanged, Summarised, RecordedReview):
         record = self.record if self.of_files else None
         texts = self.asked.title, self.asked.purpose
         why = NOBODY if self.status == "cannot_tell" and not self._about_people else ""
-        return [Account(self.review, said, self.status, checks, self.ladder, texts, record, why=why)]
+        own = self.policy.described
+        return [Account(self.review, said, self.status, checks, self.ladder, texts, record, why=why, policy=own)]
 
     @property
     def title(self) -> str:

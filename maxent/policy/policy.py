@@ -261,6 +261,13 @@ class Policy:
         return str(self.content.get("name", ""))
 
     @property
+    def described(self) -> str:
+        """What it is called, its version and its source: what it relaxes stands in its name."""
+        version, source = (str(self.content.get(key, "")) for key in ("version", "source"))
+        beside = [f"version {version}"] * bool(version) + [f"source: {source}"] * bool(source)
+        return "; ".join([self.name or "without a name", *beside])
+
+    @property
     def limits(self) -> Mapping[str, Any]:
         """Key of a check -> limit, in the order of the registry; those of `ALWAYS` are stated or not."""
         stated = {**self.content.get("limits", {}), **ALWAYS}

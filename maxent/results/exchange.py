@@ -59,10 +59,10 @@ class Handover:
 
     @property
     def limits(self) -> dict[str, Any]:
-        """The limits by their keys, those on another adversary than the one with the table by its name."""
+        """The limits that count by their keys, those on another adversary than the one with the table by its name."""
         found: dict[str, Any] = {}
         for each in self.checks:
-            if each["limit"] is not None:
+            if each["limit"] is not None and not each.get("off"):
                 of = found.setdefault(each["adversary"], {}) if "adversary" in each else found
                 of[each["key"]] = each["limit"]
         return found

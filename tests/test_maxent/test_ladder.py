@@ -745,6 +745,43 @@ def test_the_first_page_answers_officers_however_long_the_policy_is(
         assert "<td>0: pass" not in cells
 
 
+OFF = """
+name = "Ours"
+version = "3"
+source = "the board"
+extends = "satre"
+[limits]
+exports = "allowed"
+min_leaf = 1
+[off]
+MX104 = "pure leaves are wanted"
+MX202 = "the owner agrees"
+"""
+
+
+@pytest.mark.parametrize("limits", ["", "[limits.rows]\nmax_certain = 9\n"])  # fewer checks, and more, than have room
+def test_whoever_signs_reads_what_a_policy_relaxes_and_why_checks_are_off(tmp_path: Path, limits: str) -> None:
+    model, people = proved_people(tmp_path)
+    X = pd.read_csv(people)[["a", "b"]]
+    (tmp_path / "off.toml").write_text(OFF + limits, encoding="utf-8")
+    found = maxent.check(model, X, tmp_path / "off.toml", truth=people)
+    [certain] = (row for row in found.rows if row.check.id == "MX202" and row.off)
+    assert certain.status == "fail"
+    for public in (False, True):
+        found.dossier(tmp_path / "d.html", public=public)
+        page = unescape((tmp_path / "d.html").read_text(encoding="utf-8"))
+        first, _, rest = page.partition('id="published"')
+        assert f"<strong>Policy:</strong> {found.policy.name}; version 3; source: the board<" in first
+        assert "min_leaf 1 (was 10)" in found.policy.name
+        said = "limit 0: off" if public else "2, limit 0: off: the owner agrees"
+        assert f"MX202</span></th><td>{said}<" in first
+        assert "limit 0: fail" not in rest
+    found.sacro(tmp_path / "folder")
+    stated = json.loads((tmp_path / "folder" / "config.json").read_text(encoding="utf-8"))
+    assert stated["min_leaf"] == 1
+    assert "max_certain" not in stated
+
+
 def test_many_checks_that_cannot_be_told_are_named_once() -> None:
     checks = [{"id": f"MX5{i:02}", "status": "cannot_tell", "key": "x", "said": "why"} for i in range(5)]
     given: Any = SimpleNamespace(review=SimpleNamespace(row={}), ladder=(), checks=checks, why="")

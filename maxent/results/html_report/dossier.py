@@ -123,7 +123,7 @@ class Account:
 
     ``announced`` is the verdict in words. ``texts``: title and purpose, where none are given. ``record`` makes the
     record; it is None where an input was no file. ``beside`` is a sentence on the other columns, ``mend`` says what
-    would pass, ``why`` why nothing that was judged tells.
+    would pass, ``why`` why nothing that was judged tells, ``policy`` the name of a policy with what it changes.
     """
 
     review: Any
@@ -136,6 +136,7 @@ class Account:
     beside: str = ""
     mend: str = ""
     why: str = ""
+    policy: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +172,7 @@ class DossierView:
     data: str
     target: str
     about: str
+    policy: str
     announced: str
     status: str
     facts: tuple[tuple[str, str], ...]
@@ -220,6 +222,7 @@ def dossier_of(given: Account, texts: Texts, *, public: bool = False) -> Dossier
         data=_data(review, release),
         target=target,
         about=_about(release, () if estimate.sensitive is None else estimate.sensitive.classes, public=public),
+        policy=_sentence(given.policy),
         announced=given.announced,
         status=status,
         facts=tuple(_facts(review, release)),
@@ -323,11 +326,13 @@ def _line(check: Mapping[str, Any], *, public: bool) -> tuple[str, str, str]:
 
 
 def _first_checks(checks: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
-    """The checks of the first page: all, or of many those that are not passed, what fails first."""
+    """The checks of the first page: all, or of many those that are not passed, what fails first, what is off last."""
     if len(checks) <= CHECKS:
         return checks
     counted_ = [check for check in checks if not check.get("off")]
-    return [check for status in ("fail", "cannot_tell") for check in counted_ if check["status"] == status][:CHECKS]
+    off = [check for check in checks if check.get("off") and check["status"] != "pass"]
+    judged = [check for status in ("fail", "cannot_tell") for check in counted_ if check["status"] == status]
+    return [*judged, *off][:CHECKS]
 
 
 def _others(checks: Sequence[Mapping[str, Any]], first: Sequence[Mapping[str, Any]]) -> str:
@@ -344,6 +349,8 @@ def _told(check: Mapping[str, Any], *, public: bool) -> str:
     In public without what was found.
     """
     found, status = check.get("found"), str(check["status"]).replace("_", " ")
+    if check.get("off"):
+        status = "off" if public else f"off: {_sentence(check['off'])}"
     unnumbered = check["limit"] is True or found is None or not isinstance(found, (int, float))
     if check["key"] == NO_DRAWS:
         return status
@@ -351,7 +358,7 @@ def _told(check: Mapping[str, Any], *, public: bool) -> str:
     said = nothing if found is None else f"{found:,.4g}" if isinstance(found, (int, float)) else str(found)
     whom = f", for {check['adversary']}".replace("_", " ") if "adversary" in check else ""
     if unnumbered and check.get("said") and not public:
-        return f"{_sentence(check['said'])}{whom}"
+        return f"{_sentence(check['said'])}{whom}" + f"; {status}" * bool(check.get("off"))
     limit = "" if check["limit"] is True else f"limit {check['limit']}"
     return f"{', '.join(filter(None, ('' if public else said, limit)))}{whom}: {status}".lstrip(", :")
 
