@@ -297,8 +297,8 @@ def review_subject(
         except NoAnswerInTime as error:
             register = f"register: {error}"
     program = None if estimate is None or weaker or rows else estimate.program
-    by_rows, told = partial(_case_of, subject, rows=True), draws_of(found.draws_told).status != "pass"
-    climb = Climb(base, known, solving, by_rows, own, told, program, register)
+    by_rows, drawn = partial(_case_of, subject, rows=True), draws_of(found.draws_told).status != "pass"
+    climb = Climb(base, known, solving, by_rows, own, drawn, program, register)
     return replace(found, climb=climb)
 
 

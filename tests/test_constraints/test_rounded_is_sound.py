@@ -17,7 +17,7 @@ from maxent.api.case import Case
 from maxent.constraints.compiler import compile_program, implied_marginal
 from maxent.constraints.patterns import stated_counts
 from maxent.models.errors import InvalidInput
-from maxent.models.release import Attribute, Branch, Node, Release, Rounded, Target, Tree
+from maxent.models.release import Attribute, Branch, Coarsened, Node, Release, Rounded, Target, Tree
 from maxent.models.successive.releases import join_releases
 from maxent.models.tables.classes import product_classes
 from maxent.models.tables.qi_table import read_qi
@@ -160,7 +160,7 @@ def test_a_release_with_exact_counts_beside_it_keeps_them():
     assert both.posterior["P(ill)"].tolist() == pytest.approx(alone.posterior["P(ill)"].tolist())
     assert maxent.audit([rounded, exact], PEOPLE[["Age"]])["homogeneity"]["leaves"] <= 1
     joined = join_releases([rounded, release(Rounded(3, "down"), (9, 0), (0, 3))], ["a", "b"]).release
-    assert joined.rounded == Rounded(3, "random")  # off by up to 2, up and down: what both can be
+    assert joined.rounded == Coarsened(3, "random")  # off by up to 2, up and down: what both can be
 
 
 def test_one_of_two_columns_keeps_what_is_stated_of_sizes():

@@ -776,13 +776,13 @@ def disagreements(nodes: Columns, publication: Publication) -> Iterator[Disagree
     )
     there = published != NOTHING
     for columns, sizes in ((slice(0, -1), False), (slice(-1, None), True)):
-        told, below = there[:, columns], publication.suppressed_below
-        sides = behind(published[:, columns][told], below, rounded, sizes=sizes)
+        told, limit = there[:, columns], publication.suppressed_below
+        sides = behind(published[:, columns][told], limit, rounded, sizes=sizes)
         low[:-1, columns][told], high[:-1, columns][told] = sides
     label = np.full_like(said.label, NOTHING) if publication.decided else said.label.copy()
     if publication.suppressed:  # a suppressed label is one of most of what is not shown
-        at = np.flatnonzero(said.counted & (label != NOTHING))
-        label[at[published[at, label[at]] == 0]] = NOTHING
+        named = np.flatnonzero(said.counted & (label != NOTHING))
+        label[named[published[named, label[named]] == 0]] = NOTHING
     yield from _within(label, classes, published, low, high)
     for level in reversed(_levels(nodes)):
         inner = level[branch_ends[level + 1] > branch_ends[level]]
