@@ -209,7 +209,9 @@ class Climb:
             row["sensitive"] = {**alone, "proved_most": int(counts.sum())}
         many = "one tree" if len(case.release.trees) == 1 else f"{len(case.release.trees)} trees together"
         if guessed.all():
-            note = f"answers of {many} are guesses without probabilities: nobody is certain by them"
+            note = (
+                f"answers of {many} are guesses without probabilities, which make nobody certain and rule nothing out"
+            )
             right_guesses = row.get("right_guesses")
             return Figures(row["certain"], proved_of(row), right_guesses, row["base_rate"], note=note, row=row)
         note = f"answers of {many}, taken as they are: nothing is proved by them that is not proved of the table"

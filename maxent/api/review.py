@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
@@ -256,7 +257,7 @@ def review_subject(
                 answer = estimate_case(judged, known, left, **how)
             if isinstance(answer.certainty, Certainty) and proved is not None:
                 answer.certainty.take(proved)
-                answer.certainty.shown = None if rows else audit.span_classes
+                answer.certainty.shown = audit.span_classes if placed and not rows else None
         except NoAnswerInTime as error:
             why = f"{error}: fewer trees, or fewer attributes that are no quasi-identifiers, take less"
             continue
@@ -286,8 +287,9 @@ def review_subject(
     own = drawing or Drawing(case, seconds, None, bool(known.rows_unknown))
     found = replace(found, drawing=own)
     register: PopulationFigures | str = NO_REGISTER
-    if case.register is not None and (case.release.target.of or case.release.target.numbers is not None):
-        register = "a register goes with one column of classes"
+    numbers = case.release.target.numbers is not None
+    if case.register is not None and (case.release.target.of or numbers):
+        register = f"a register is not assessed with {'a target of numbers' if numbers else 'several columns together'}"
     elif case.register is not None and interrupted:
         register = f"register: {why}"
     elif case.register is not None:
@@ -512,7 +514,8 @@ def review(call: decision_options.Reviewing, limits: dict[str, Any]) -> Review |
     named = repr(list(targets)) if len(targets) > 1 else repr(subject.target)
     others = len(apart(call.model)) - 1
     beside = f" and {others} beside it" if others else ""
-    words = f"maxent.review({subject.name}{beside}, X, y, qi=[{', '.join(map(repr, qi))}], target={named})"
+    more = "".join(f", {name}={_written(name, value)}" for name, value in _given(call, limits).items())
+    words = f"maxent.review({subject.name}{beside}, X, y, qi=[{', '.join(map(repr, qi))}], target={named}{more})"
     early = call.early or (lambda verdict: None)
     recording = review_call(call, limits)
     stated, named_ones = told_apart(_whom(call), limits)
@@ -582,6 +585,26 @@ def review_call(call: decision_options.Reviewing, limits: Mapping[str, Any]) -> 
     if stated:
         kept["limits"] = stated
     return ReviewCall(policy, AskedRecord(paths, kept, command="review"), tuple(inputs))
+
+
+# What the words of a call say first, and what changes no number.
+_APART = ("model", "X", "y", "qi", "target", "progress", "early", "first", "interruptible")
+
+
+def _given(call: decision_options.Reviewing, limits: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a call that are not as by default, and its limits."""
+    own = {each.name: (getattr(call, each.name), each.default) for each in fields(call) if each.name not in _APART}
+    given = {name: value for name, (value, default) in own.items() if value is not None and value is not default}
+    return {name: value for name, value in (limits | given).items() if value is not None and value is not False}
+
+
+def _written(name: str, value: Any) -> str:
+    """A value as a call has it; of a table or another object the name that it is given by."""
+    if isinstance(value, PathLike):
+        return repr(os.fspath(value))
+    several = [*value.values()] if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else [value]
+    plain = all(isinstance(each, (str, bool, int, float)) for each in several)
+    return repr(value) if plain else name
 
 
 def _whom(call: decision_options.Reviewing) -> str:

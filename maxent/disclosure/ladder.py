@@ -57,6 +57,7 @@ UNNAMED = "no limit names this adversary"
 EXACT, EXACTLY = "exact counts", ", as of any release with exact counts"
 # Why "at least" so many are proved.
 FURTHER = ' ("at least", as proofs were sought no further than limits need: there may be more)'
+BEYOND = ' ("at least", as more is stated than was evaluated: other classes may be ruled out, too)'
 # Limits that may name an adversary: a group that is not told apart is one for everybody who has the file.
 KEYS = ("max_posterior", "max_certain", "max_right_guesses", "max_lift")
 # The only adversary who does not know who is in the data, and the limit that is always about that one.
@@ -282,7 +283,8 @@ class Rung:
         """The same in a sentence for whoever decides."""
         found = self.figures
         told = f"knows the class of {found.proved_words} for certain, by proof"
-        told += FURTHER * found.proved_words.startswith("at least")
+        further = BEYOND if self.adversary == "all_but_one" else FURTHER
+        told += further * found.proved_words.startswith("at least")
         if found.unproved:
             whose = f"the class of {found.certain:,}" if found.certain else "nobody's class"
             told = f"knows {whose} for certain by the estimate; {found.unproved}"

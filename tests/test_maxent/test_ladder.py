@@ -745,6 +745,36 @@ def test_the_first_page_answers_officers_however_long_the_policy_is(
         assert "<td>0: pass" not in cells
 
 
+def test_a_dossier_of_a_call_in_python_says_how_to_make_it_again(tmp_path: Path) -> None:
+    """With the limits, the register and the control people; what is no text or number by the name of its option."""
+    X = pd.DataFrame({"A": [0, 1] * 6, "B": [0, 0, 1] * 4})
+    y = pd.Series(["no", "yes", "yes"] * 4, name="y")
+    control, others = X.assign(y=y), pd.concat([X, X])
+    given: dict[str, Any] = {"qi": ["A"], "max_certain": 0, "max_member": 0.9, "adversary": "predictions"}
+    model = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y)
+    found = maxent.review(model, X, y, **given, control=control, population=others, sensitive=["yes", "no"])
+    found.dossier(tmp_path / "d.html")
+    page = unescape((tmp_path / "d.html").read_text(encoding="utf-8"))
+    [call] = re.findall(r"maxent\.review\(.*\)", page)
+    assert "max_certain=0, max_member=0.9" in call
+    assert all(text in call for text in ("control=control", "population=population", "adversary='predictions'"))
+    assert "alone, each by itself: that somebody has one of them is not judged" in page
+    again = {"model": model, "X": X, "y": y, "control": control, "population": others, "DecisionTreeClassifier": model}
+    assert eval(call, {"maxent": maxent, **again}).verdict().as_dict() == found.verdict().as_dict()
+
+
+def test_a_register_beside_numbers_is_not_assessed_and_says_why() -> None:
+    X = pd.DataFrame({"A": [0, 1] * 6})
+    y = pd.Series(np.arange(12.0), name="y")
+    model = DecisionTreeRegressor(max_depth=1, random_state=0).fit(X, y)
+    found = maxent.review(model, X, y, qi=["A"], bins=[0, 6, 12], population=pd.concat([X, X]), max_certain=12)
+    assert rung(found, "population").why == "a register is not assessed with a target of numbers"
+    answers = rung(found, "predictions")
+    assert "which make nobody certain and rule nothing out" in answers.line
+    open_ = replace(answers, adversary="all_but_one", figures=Figures(4, 4, row={"certain_at_most": 9}))
+    assert '("at least", as more is stated than was evaluated' in open_.plain
+
+
 OFF = """
 name = "Ours"
 version = "3"

@@ -261,6 +261,7 @@ def _about(release: ReleaseView, sensitive: Sequence[str], *, public: bool) -> s
     classes = "" if public else f" ({', '.join(map(shown, release.classes))})"
     known = " and ".join(filter(None, (", ".join(release.attributes[:-1]), *release.attributes[-1:])))
     alone = "" if public or not sensitive else f"; limits are about {', '.join(map(shown, sensitive))} alone"
+    alone += ", each by itself: that somebody has one of them is not judged" * (bool(alone) and len(sensitive) > 1)
     return f"{shown(release.target)}{classes}; a person is known by {known or 'nothing'}{alone}"
 
 
