@@ -160,7 +160,7 @@ class Labelling:
         span = self.matrix * (self.high - self.low)
         below, above = np.minimum(span, 0).sum(axis=1), np.maximum(span, 0).sum(axis=1)  # what others can add
         for g in groups.tolist():
-            digits = np.arange(self.high[g] - self.low[g] + 1)
+            digits: IntArray = np.arange(int(self.high[g] - self.low[g]) + 1)
             found = (found[:, None, :] + digits[:, None] * self.matrix[:, g]).reshape(-1, len(self.matrix))
             number = (number[:, None] * len(digits) + digits).ravel()
             if most is not None:
