@@ -509,9 +509,9 @@ def prints(fit: Regression, design: FloatArray, cases: FloatArray) -> bool | Non
         if (off <= 1).all():
             return True
         box = [(side - fit.value).ravel()[flat] for side in (low, high)]
-        step = np.zeros(fit.value.size)
-        step[flat] = lsq_linear(_hessian(fit, design, many), slope.ravel()[flat], (box[0], box[1])).x
-        step = step.reshape(fit.value.shape)
+        moves = np.zeros(fit.value.size)
+        moves[flat] = lsq_linear(_hessian(fit, design, many), slope.ravel()[flat], (box[0], box[1])).x
+        step: FloatArray = moves.reshape(fit.value.shape)
         if (np.abs(step) <= STILL * (1 + np.abs(fit.value))).all():
             return False if off.max() > REFUTED else None
         for _ in range(HALVED):
