@@ -67,16 +67,17 @@ class Answers:
             if not numbers:
                 keys.columns[column].known |= dict.fromkeys(keys.classes)
             return cls(column)
-        from maxent.models.formats.registry import load_release
+        from maxent.models.formats.registry import load_release, reader_for
 
-        file = keys.text("from")
+        file, per_row = keys.text("from"), f"others are a column for each row, key {key}"
+        path, release = os.path.join(keys.folder, file), None
         try:
-            release = load_release(os.path.join(keys.folder, file))
+            if not reader_for(path, None).states:  # statements may name themselves
+                release = load_release(path)
         except InvalidInput as error:
             raise keys.within("from", error) from error
-        per_row = f"others are a column for each row, key {key}"
-        if not states_answers(release):
-            found = "statements without a tree" if release.statements else "trees whose leaves state no answer"
+        if release is None or not states_answers(release):
+            found = "statements without a tree" if release is None else "trees whose leaves state no answer"
             keys.refuse("from", f"a release of trees that predict ({per_row})", f"{file}: {found}")
         if numbers and not states_shares(release):
             found = f"{file}: answers without probabilities"

@@ -1467,3 +1467,14 @@ def test_people_who_are_alike_together_or_not_at_all_are_told_apart() -> None:
     cells, complete = stated_cells(program)
     assert complete
     assert any(cell.exact and (cell.people, cell.low) == (3, 2) for cell in cells)
+
+
+def test_statements_that_name_themselves_or_each_other_are_refused(tmp_path: Path) -> None:
+    named = {"a.json": "a.json", "b.json": "c.json", "c.json": "b.json"}
+    for name, other in named.items():
+        said = {"kind": "accuracy", "from": other, "equals": 0.5}
+        document = {"format": "maxent-statements/1", "target": {"name": "T", "classes": ["x", "y"]}}
+        (tmp_path / name).write_text(json.dumps({**document, "statements": [said]}), encoding="utf-8")
+    for name in named:
+        with pytest.raises(InvalidInput, match="from: expected a release of trees that predict"):
+            maxent.load_release(tmp_path / name)
