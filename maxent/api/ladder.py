@@ -183,14 +183,16 @@ class Climb:
             right = right if right.sum() >= by_shares.sum() else by_shares
         base = baseline_of(n_classes, int(counts.sum()), marginal=case.of_each_class, truth=case.truth)
         guessed = np.zeros(len(counts), bool)
-        guessed[owner[~gives_probabilities(case.release, cells.leaf)]] = True
-        posterior[guessed] = 1 / n_classes if base.shares is None else base.shares
+        kinds = self.known.kinds
+        guessed[owner[~gives_probabilities(case.release, cells.leaf, kinds)]] = True
+        blind = base.shares is None or (kinds is not None and "marginal" not in kinds)
+        posterior[guessed] = 1 / n_classes if blind else base.shares
         found = measure(posterior, counts, case.truth, right=right, baseline=base)
         proved = np.zeros(len(counts), bool)
         if sure:  # every input that somebody may have gets one and the same certain answer
             least = np.ones((len(counts), n_classes))
             np.minimum.at(least, owner, answers)
-            proved = (least == 1.0).any(axis=1)
+            proved = (least == 1.0).any(axis=1) & ~guessed
         row: dict[str, Any] = {
             **{"release": "predictions", "status": "optimal", "individuals": int(counts.sum()), "base_rate": None},
             **found.measures,
@@ -295,20 +297,23 @@ def answers_of(release: Release) -> list[Node] | None:
     return found
 
 
-def gives_probabilities(release: Release, reached: IntArray) -> BoolArray:
+def gives_probabilities(release: Release, reached: IntArray, kinds: Sequence[str] | None = None) -> BoolArray:
     """Whether the answers of all trees at the places of cells are probabilities: numbers and bare classes are not.
 
-    Nor are shares of counts that were rounded or suppressed: 0 of 15 may be 2.
+    Nor are shares of counts that were rounded or suppressed: 0 of 15 may be 2. ``kinds`` is what is known of what is
+    published: nobody is told by an answer what they are not told of a leaf.
 
     ``reached`` and the result have the shapes (n_cells, n_trees) and (n_cells,).
     """
     if release.blurred or predicts_numbers(release) or (release.predicts == "vote" and len(release.trees) == 1):
         return np.zeros(len(reached), bool)
+    counted_, rated = (kinds is None or kind in kinds for kind in ("counts", "rate"))
     if release.predicts == "score":
-        return np.full(len(reached), states_shares(release))
+        return np.full(len(reached), counted_ and states_shares(release))
     found = np.ones(len(reached), bool)
     for tree, place in zip(release.trees, reached.T, strict=True):
-        said = [n.is_leaf and all(x is None for x in (n.counts, n.rates, n.error_rate)) for n in tree.nodes]
+        told = [(n.counts if counted_ else None, *((n.rates, n.error_rate) if rated else ())) for n in tree.nodes]
+        said = [n.is_leaf and all(x is None for x in each) for n, each in zip(tree.nodes, told, strict=True)]
         bare = np.full(max(len(said), int(place.max()) + 1), any(said))  # a removed leaf has the answer of others
         bare[: len(said)] = said
         found &= ~bare[place]

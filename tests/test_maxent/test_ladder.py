@@ -34,7 +34,7 @@ from maxent.models.errors import InvalidInput
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 from maxent.policy.policy import read_policy
 from maxent.results.html_report.dossier import _remedy, _unknown, _untested
-from maxent.results.html_report.view import within_words
+from maxent.results.html_report.view import percent, within_words
 from maxent.solvers.certainty import unordered
 
 D1 = Path(__file__).parents[2] / "examples" / "d1"
@@ -1211,6 +1211,27 @@ def test_a_dossier_and_the_ladder_say_what_knowledge_was_left_out(tmp_path: Path
     assert f"All five {said}." in first
     assert f"{said[:1].upper()}{said[1:]}; whoever reads all of it may infer more." in first
     assert f"All five {said}." in rest.partition('id="ladder"')[2].partition("<table")[0]
+
+
+@pytest.mark.parametrize("kind", ["label", "rate", "counts"])
+@pytest.mark.parametrize("boosted", [False, True])
+def test_an_answer_tells_nobody_what_they_are_taken_not_to_know(kind: str, boosted: bool, tmp_path: Path) -> None:
+    dice = np.random.default_rng(0)
+    X = pd.DataFrame({name: dice.integers(0, 4, 30) for name in "AB"})
+    y = pd.Series(np.where(dice.random(30) < 0.5, "a", "b"), name="y")
+    model = RandomForestClassifier(5, bootstrap=False, random_state=0)
+    model = GradientBoostingClassifier(n_estimators=100, learning_rate=0.5, random_state=0) if boosted else model
+    given: dict[str, Any] = {"qi": ["A", "B"], "published_as": "onnx", "knowledge": [kind], "max_certain": 30}
+    found = maxent.review(model.fit(X, y), X, y, **given)
+    answers = rung(found, "predictions").figures
+    assert (answers.certain > 0) == (kind == "counts")
+    assert answers.worst is not None or answers.row["max_posterior"] == 0.5
+    if not answers.certain:
+        found.dossier(tmp_path / "d.html")
+        surest, right = found.row["max_posterior"], found.row["right_guesses"]
+        page = unescape((tmp_path / "d.html").read_text(encoding="utf-8"))
+        said = f"is right with {percent(surest)}; in truth {percent(right)} of guesses are. That is"
+        assert (said in page) == (right > surest)
 
 
 def test_proofs_that_stop_where_a_limit_is_settled_prove_at_least_so_many() -> None:

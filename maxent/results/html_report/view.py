@@ -306,9 +306,13 @@ def within_words(row: Mapping[str, Any], status: str, limit: float | None, unpro
         if unproved
         else "and no class is certain to this adversary"
     )
+    right, first = row.get("right_guesses"), "The surest guess about anybody"
+    told = ""
+    if right is not None and right > surest + TOLERANCE:  # whoever asks the model guesses what it answers
+        first, told = f"By the estimate {first[:1].lower()}{first[1:]}", f"; in truth {percent(right)} of guesses are"
     return (
-        f"The surest guess about anybody, by an adversary with {WITH[draws_of(row).adversary]}, is right with "
-        f"{percent(surest)}. That is within the limits: {allowed}, "
+        f"{first}, by an adversary with {WITH[draws_of(row).adversary]}, is right with "
+        f"{percent(surest)}{told}. That is within the limits: {allowed}, "
         f"{nobody}. A guess, however good, is an inference; a limit says how good it may be."
     )
 
