@@ -281,17 +281,24 @@ def _words(program: Program, cells: Sequence[StatedCell]) -> Iterator[str]:
         numbers = [cell.low for cell in known if cell.low]
         if not known:
             continue
-        often = f"{len(known)} groups" if len(known) > 1 else "a group"
+        who = "" if len(known) > 1 else who_in(program, known[0].cells)
+        often = (
+            f"in {len(known)} groups" if not who else "of everybody" if who == "everybody" else f"in a group ({who})"
+        )
         if column:
             often = (
-                f"every {column}" if len(known) == len(group) else f"{len(known)} of {len(group)} values of {column}"
+                f"in every {column}"
+                if len(known) == len(group)
+                else f"in {len(known)} of {len(group)} values of {column}"
             )
         small = f"it is {known[0].low:,}" if len(known) == 1 else f"the smallest is {min(numbers, default=0):,}"
         small = small if numbers or len(known) == 1 else "0 in each"
         follow = sum(not cell.stated for cell in known)
         many = "" if follow == len(known) else f"{follow} of "
         also = f", {many}which it does not print" if follow else ""
-        yield f"{source} gives the number of {classes[klass]} in {often}{also}: {small}"
+        if any(COEFFICIENT in cell.source for cell in group):  # a regression prints no number of people
+            also = f", {many}which has no coefficient" if column and follow else ""
+        yield f"{source} gives the number of {classes[klass]} {often}{also}: {small}"
 
 
 @dataclass(frozen=True, slots=True)

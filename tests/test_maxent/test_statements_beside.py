@@ -366,7 +366,10 @@ def test_an_audit_lists_the_groups_whose_number_nothing_prints(tmp_path: Path, c
     lines = capsys.readouterr().out.splitlines()
     at = lines.index("numbers that nothing prints, the smallest first:") + 1
     assert lines[at].startswith("  0 yes of 1 individual: age=31, sex=F (table1.json, Table 1 (statement 2) less ")
-    assert "  everything together gives the number of yes in a group, which it does not print: it is 3" in lines
+    told = (
+        "everything together gives the number of yes in a group (age 20 to 28, sex F), which it does not print: it is 3"
+    )
+    assert f"  {told}" in lines
     assert any("certain 1 by proof, at most 0: beyond the limit" in line for line in lines)
     assert any("single cells settle the class of 1 individual" in line for line in lines)
     assert run([*call, "--json"]) == 0
