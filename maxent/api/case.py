@@ -405,7 +405,9 @@ class Tables:
         if self.declared is not None:
             trees = replace(release, attributes=self.declared, statements=())
         if release.statements:
-            release = _with_values(release, [qi], (trees,), reader)
+            # Whoever has the register and not the table knows no fewer values than it has.
+            sources = [qi, *[self.population] * (self.population is not None)]
+            release = _with_values(release, sources, (trees,), reader)
         table = read_qi(qi, release, count=self.count, reader=reader, rows=self.rows)
         _check_values(release, table, (trees,), reader)
         again = partial(self._in_order, qi, release)

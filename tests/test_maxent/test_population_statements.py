@@ -287,6 +287,21 @@ def test_statements_that_say_nothing_of_members_are_listed_with_the_reason(tmp_p
     assert without.verdict(max_certain=6).status == "pass"
 
 
+def test_a_review_takes_no_values_of_a_column_from_the_table_that_its_register_has_more_of(tmp_path: Path) -> None:
+    """Whoever has the file and a register does not know which values nobody in the data has."""
+    stated = said_in(
+        tmp_path, "one.json", {"kind": "count", "where": {"v": "0"}, "class": "no", "equals": 1}, individuals=4
+    )
+    data = pd.DataFrame({"u": list("AAAA"), "v": list("0011"), "y": ["no", "yes"] * 2})
+    register = pd.DataFrame({"u": list("AAAABBBB"), "v": list("00110110")})
+    found = maxent.review(
+        stated, data, target="y", qi=["u", "v"], population=register, max_member=0.9, adversary="population"
+    )
+    own = maxent.bounds(stated, population=register).summary["membership"]
+    assert found.register.membership["proved_members"] == own["proved_members"] == 0
+    assert found.verdict().status == "pass"
+
+
 def test_what_a_register_with_statements_cannot_have_is_refused(tmp_path: Path) -> None:
     model, register = files(tmp_path)
     told = said_in(tmp_path, "table1.json", COUNT)
