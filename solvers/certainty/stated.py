@@ -271,6 +271,7 @@ def _inside(conditions: Sequence[tuple[str, BoolArray]], n_qi: int) -> BoolArray
 def _words(program: Program, cells: Sequence[StatedCell]) -> Iterator[str]:
     """A sentence for each source of numbers that are known, and each column of a regression."""
     classes = program.release.target.classes
+    beside = ", with the base rate," * any(said.kind == "marginal" for said in program.linear)
     sources: dict[tuple[str, str, int], list[StatedCell]] = {}
     for cell in cells:
         whole = cell.source.partition(", cell ")[0].partition(", rule ")[0].removesuffix(f"{COEFFICIENT}intercept")
@@ -298,7 +299,7 @@ def _words(program: Program, cells: Sequence[StatedCell]) -> Iterator[str]:
         also = f", {many}which it does not print" if follow else ""
         if any(COEFFICIENT in cell.source for cell in group):  # a regression prints no number of people
             also = f", {many}which has no coefficient" if column and follow else ""
-        yield f"{source} gives the number of {classes[klass]} {often}{also}: {small}"
+        yield f"{source}{beside * (follow > 0)} gives the number of {classes[klass]} {often}{also}: {small}"
 
 
 @dataclass(frozen=True, slots=True)
