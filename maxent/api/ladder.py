@@ -312,7 +312,9 @@ def gives_probabilities(release: Release, reached: IntArray, kinds: Sequence[str
         return np.full(len(reached), counted_ and states_shares(release))
     found = np.ones(len(reached), bool)
     for tree, place in zip(release.trees, reached.T, strict=True):
-        told = [(n.counts if counted_ else None, *((n.rates, n.error_rate) if rated else ())) for n in tree.nodes]
+        told = [
+            (n.counts if counted_ or rated else None, *((n.rates, n.error_rate) if rated else ())) for n in tree.nodes
+        ]
         said = [n.is_leaf and all(x is None for x in each) for n, each in zip(tree.nodes, told, strict=True)]
         bare = np.full(max(len(said), int(place.max()) + 1), any(said))  # a removed leaf has the answer of others
         bare[: len(said)] = said
