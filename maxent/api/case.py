@@ -406,7 +406,7 @@ class Tables:
             trees = replace(release, attributes=self.declared, statements=())
         if release.statements:
             # Whoever has the register and not the table knows no fewer values than it has.
-            sources = [qi, *[self.population] * (self.population is not None)]
+            sources = (qi,) if self.population is None else (qi, self.population)
             release = _with_values(release, sources, (trees,), reader)
         table = read_qi(qi, release, count=self.count, reader=reader, rows=self.rows)
         _check_values(release, table, (trees,), reader)

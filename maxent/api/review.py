@@ -595,7 +595,7 @@ def _given(call: decision_options.Reviewing, limits: Mapping[str, Any]) -> dict[
     """The options of a call that are not as by default, and its limits."""
     own = {each.name: (getattr(call, each.name), each.default) for each in fields(call) if each.name not in _APART}
     given = {name: value for name, (value, default) in own.items() if value is not None and value is not default}
-    return {name: value for name, value in (limits | given).items() if value is not None and value is not False}
+    return {name: value for name, value in {**limits, **given}.items() if value is not None and value is not False}
 
 
 def _written(name: str, value: Any) -> str:
