@@ -246,8 +246,8 @@ def test_a_file_with_several_outputs_is_reviewed(files: Any, reviewed: Any, caps
     [handed] = json.loads((files / "checked" / "results.json").read_text(encoding="utf-8"))["results"].values()
     told = [line for line in handed["summary"].split("; ") if line.startswith("MX202")]
     assert told == [
-        "MX202 max_certain for column 1 found 60 limit 3: fail",
-        "MX202 max_certain for column 2 found 0 limit 3: cannot tell",
+        "MX202 max_certain for column 1 limit 3: fail",
+        "MX202 max_certain for column 2 limit 3: cannot tell",
     ]
     printed = capsys.readouterr().out
     assert (
@@ -272,7 +272,7 @@ def test_limits_on_another_adversary_say_which_column_they_are_about(files: Any,
     assert [(each["release"], each["adversary"]) for each in checks] == [("model: pay", whom), ("model: ill", whom)]
     [handed] = json.loads((files / "checked" / "results.json").read_text(encoding="utf-8"))["results"].values()
     for number, column in enumerate(BOTH, start=1):
-        assert f" for {whom} for column {number} found " in handed["summary"]
+        assert f" for {whom} for column {number} limit " in handed["summary"]
         assert f"model: {column}, for " in printed
 
 
