@@ -249,7 +249,9 @@ def test_the_truth_never_has_more_entropy_than_the_bound(case):
         again = entropy_bound(restricted.program, restricted.point, Clock())
         assert again >= entropy(program, truth) - 1e-9
         assert again >= bound - 1e-6 * people or not program.convex
-        assert entropy_bound(program, restricted.point, Clock()) == pytest.approx(bound, abs=1e-6 * people)
+        elsewhere = entropy_bound(program, restricted.point, Clock())
+        assert elsewhere >= entropy(program, truth) - 1e-9
+        assert elsewhere == pytest.approx(bound, abs=1e-6 * people) or not program.convex
 
 
 @pytest.mark.parametrize("phi", ["gini", "entropy"])
