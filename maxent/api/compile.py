@@ -164,8 +164,8 @@ SHOWN, NAMED = 6, 4
 def refuse_contradictions(program: Program, status: str, *, whole: bool = False, case: Case | None = None) -> None:
     """Refuse statements that contradict each other or the table, and name the smallest set that does.
 
-    ``whole``: it may be that whole numbers of people alone contradict them. Of a ``case`` with the truth those that are
-    false of it come first.
+    ``whole``: whole people are asked, too, where fractions of people show no contradiction. With the truth in ``case``
+    the statements that it refutes come first.
     """
     if status == "inconsistent" and (problems := [*contradiction_problems(program, whole=whole, case=case)]):
         raise InvalidInput("statements", problems)
@@ -183,7 +183,7 @@ def false_of(case: Case, program: Program) -> Iterator[FalseStatement]:
 
 
 def stated_problems(program: Program) -> list[Problem]:
-    """The same problems; whole people are asked where shares of them show none, and numbers are left open."""
+    """The same problems. Whole people are asked where fractions show none, and numbers of people are left open."""
     problems = [*contradiction_problems(program)]
     if problems or not program.release.statements:
         return problems

@@ -190,18 +190,17 @@ class StatementDocument:
                 return each.content.figure(among, masses[:, order] * (among.counts > 0)[:, None])
         return None
 
-    def prints(self, table: QITable, classes: Sequence[str], masses: FloatArray) -> bool | None:
-        """Whether people of each class, shape (n_qi, n_classes), may have printed what rows tell less of.
+    def printed(self, table: QITable, classes: Sequence[str], masses: FloatArray) -> Iterator[tuple[str, bool | None]]:
+        """Statements that rows tell less of, and whether people of each class, shape (n_qi, n_classes), may print them.
 
         None if that is not known.
         """
         people, order = self.people(table), self._order(classes)
-        found: list[bool | None] = []
         for each in self.statements:
             if isinstance(each.content, Reprinted):
                 among = each.among(people)
-                found.append(each.content.prints(among, masses[:, order] * (among.counts > 0)[:, None]))
-        return False if False in found else None if None in found else True
+                masses_in = masses[:, order] * (among.counts > 0)[:, None]
+                yield f"{self.name}, {each.source}", each.content.prints(among, masses_in)
 
     @property
     def refitted(self) -> bool:

@@ -22,8 +22,6 @@ from maxent.constraints.program.residuals import Evaluator, InternalRows, Linear
 from maxent.models.arrays import TINY
 from maxent.models.display import counted
 from maxent.models.nodes import links_of
-from maxent.models.statements.statement import Reprinted
-from maxent.solvers.certainty.cases import SumCases, cases_of
 from maxent.solvers.certainty.settled import NotLinear
 from maxent.solvers.worlds.part import TIED
 
@@ -312,8 +310,7 @@ def false_statements(
     if truth.shape[1] != program.n_classes:
         return
     chance = np.array([*(by_chance or [False] * len(program.cells.trees)), False])  # what is of no tree is exact
-    cases = cases_of(program)
-    others = frozenset[str]() if cases is None else cases.sources
+    beside, people = NotLinear(program), truth.astype(np.float64)
     rows = LinearRows(program)
     low, high = _reached(program, rows, truth)
     slack = MET * np.maximum(rows.scale, 1.0)
@@ -321,21 +318,17 @@ def false_statements(
         said = program.linear[k]
         place = program.regions.places[said.region]
         tree = -1 if place is None or said.origin.node is None else place[0]
-        if str(said.origin) not in others and not chance[tree]:
+        if str(said.origin) not in beside.by_cases and not chance[tree]:
             mine = np.searchsorted(rows.constraint, k)
             sums = float(low[mine]) * said.unit, float(high[mine]) * said.unit
             true = _figure(program, str(said.origin), truth) if said.weights is not None else ""
             yield FalseStatement(said.origin, said.says, true or _given_by(program, truth, said, sums))
-    for measured in () if cases is None else cases.statements:
-        if not SumCases(program, (measured,)).hold(truth.astype(np.float64)):
-            says = next((row.says for row in program.linear if str(row.origin) == measured.source), "")
-            yield FalseStatement(measured.source, says, _figure(program, measured.source, truth))
-    for document in () if program.release.target.register else program.release.statements:
-        for each in document.statements:
-            one = document.only({f"{document.name}, {each.source}"})
-            people = program.table, program.release.target.classes, truth.astype(np.float64)
-            if isinstance(each.content, Reprinted) and one.prints(*people) is False:
-                yield FalseStatement(f"{document.name}, {each.source}", "coefficients", "others")
+    for source in beside.missed(people):
+        says = next((row.says for row in program.linear if str(row.origin) == source), "")
+        yield FalseStatement(source, says, _figure(program, source, truth))
+    for source, printed in beside.printed(people):
+        if printed is False:
+            yield FalseStatement(source, "coefficients", "others")
     if program.internal and splits and program.single:
         compared = InternalRows(program)
         missed = np.flatnonzero(compared.slack(truth[program.cells.owner].astype(np.float64)) < -TIED)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from maxent.constraints.program.residuals import Evaluator
 from maxent.models.errors import Origin
 from maxent.models.packages import installed
 from maxent.solvers.certainty.bounds import whole_numbers
-from maxent.solvers.certainty.cases import cases_of
+from maxent.solvers.certainty.cases import SumCases, cases_of
 from maxent.solvers.certainty.witness import MET, handed_out, worlds_of
 from maxent.solvers.control import Clock
 from maxent.solvers.workers import WorkerLost
@@ -154,17 +154,26 @@ class NotLinear:
     """What statements tell beside the linear rows of a program: sums case by case, and fits that are printed so."""
 
     def __init__(self, program: Program) -> None:
-        self._program, self._cases, self._fits = program, cases_of(program), _refitted(program)
+        cases = cases_of(program)
+        self._program, self._fits = program, _refitted(program)
+        self._cases = () if cases is None else tuple(SumCases(program, (each,)) for each in cases.statements)
+        self.by_cases = frozenset[str]() if cases is None else cases.sources
 
     def __bool__(self) -> bool:
-        return self._cases is not None or bool(self._fits)
+        return bool(self._cases or self._fits)
 
     def hold(self, people: FloatArray) -> bool:
         """Whether people of each class, shape (n_qi, n_classes), agree with it."""
+        return next(self.missed(people), None) is None and all(printed for _, printed in self.printed(people))
+
+    def missed(self, people: FloatArray) -> Iterator[str]:
+        """Sources of statements whose cases people of each class, shape (n_qi, n_classes), miss."""
+        return (source for each in self._cases if not each.hold(people) for source in each.sources)
+
+    def printed(self, people: FloatArray) -> Iterator[tuple[str, bool | None]]:
+        """Statements that are printed so, and whether people of each class print them; None where it is not known."""
         table, classes = self._program.table, self._program.release.target.classes
-        if self._cases is not None and not self._cases.hold(people):
-            return False
-        return all(each.prints(table, classes, people) for each in self._fits)
+        return (found for each in self._fits for found in each.printed(table, classes, people))
 
 
 def _refitted(program: Program) -> list[StatementDocument]:

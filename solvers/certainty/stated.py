@@ -304,9 +304,10 @@ def _words(program: Program, cells: Sequence[StatedCell]) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """Statements that cannot hold together, each with what it says; ``fewest``: none of them can be left out.
+    """Statements that contradict each other, each with what it says; none where none do.
 
-    ``whole``: shares of people could satisfy them, whole people cannot.
+    ``fewest``: it is proved that none can be left out. ``whole``: fractions of people could satisfy them, whole people
+    cannot.
     """
 
     said: tuple[tuple[Origin, str], ...] = ()
@@ -315,11 +316,12 @@ class Contradiction:
 
 
 def contradicting(program: Program, clock: Clock, *, whole: bool = False) -> Contradiction:
-    """The fewest sources whose linear statements no classes of the people satisfy; ``whole``: no whole people.
+    """The fewest sources whose linear statements contradict each other.
 
-    None where all linear statements can hold together, or there was no time to tell. A single source contradicts the
-    table. From the rows with a multiplier in the program of least violation, which contradict each other, one source
-    after another is left out where the rest still does (a deletion filter), so that in the end none can be.
+    ``whole``: whole people are asked where fractions of people show no contradiction. Nothing is found where all
+    statements can hold together, or time is up. A single source contradicts the table. From the rows with a
+    multiplier in the program of least violation, which contradict each other, one source after another is left out
+    where the rest still does (a deletion filter), so that in the end none can be.
     """
     cases = cases_of(program)
     by_cases = set() if cases is None else cases.sources

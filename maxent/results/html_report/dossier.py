@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 
 # People who are named, and leaves of each.
 WORST, LEAVES = 10, 3
-# What the first page has room for beside its three answers: checks, those that are not passed first, reasons why one
-# cannot be told, and sentences on what was not tested. Longest sentence.
+# What the first page has room for: checks, reasons why a verdict cannot be told, and sentences on what was not tested;
+# and the characters of its longest sentence.
 CHECKS, REASONS, UNTESTED, SENTENCE = 8, 3, 9, 600
 FEWER = "coarser or fewer statements, reviewed again"
 # What it means that a file tells draws, and what to do.
@@ -327,7 +327,10 @@ def _line(check: Mapping[str, Any], *, public: bool) -> tuple[str, str, str]:
 
 
 def _first_checks(checks: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
-    """The checks of the first page: all, or of many those that are not passed, what fails first, what is off last."""
+    """The checks of the first page: all where there is room, else those that did not pass.
+
+    Those that fail come first, then those that cannot be told, then those that are switched off.
+    """
     if len(checks) <= CHECKS:
         return checks
     counted_ = [check for check in checks if not check.get("off")]

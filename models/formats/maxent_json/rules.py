@@ -813,16 +813,14 @@ def _multiples(said: Statements, rounded: Rounded, classes: Sequence[str]) -> It
 
 
 def _too_few(said: Statements, rounded: Rounded, publication: Publication) -> Iterator[Disagreement]:
-    """Counts of fewer records than those that were suppressed before the others were rounded."""
+    """Rounded counts that are too small: no number of records that was not suppressed is rounded to them."""
     if not publication.suppressed:
         return
-    few, owner = (
-        np.flatnonzero((said.count > 0) & (said.count + rounded.above < publication.suppressed_below)),
-        said.owner,
-    )
+    few = np.flatnonzero((said.count > 0) & (said.count + rounded.above < publication.suppressed_below))
     expected = f"0, or what at least {publication.suppressed_below} records are rounded to (release.suppressed_below)"
     for j in few.tolist():
-        yield int(owner[j]), f"counts of {name(publication.classes[said.count_class[j]])}", expected, str(said.count[j])
+        klass = name(publication.classes[said.count_class[j]])
+        yield int(said.owner[j]), f"counts of {klass}", expected, str(said.count[j])
 
 
 def _within(
