@@ -55,12 +55,16 @@ SCORES = "scores"
 SHARES = "weighted shares of classes"
 LABELS = "labels that were decided otherwise than by the most frequent class"
 OF_PARTS = "labels of the tool's leaves, of which leaves are parts"
+NOTHING_OF = "all that the trees state (nothing is read of --knowledge {})"
 
 
-def unread_of(release: Release, scored: LeafCounts, settings: Settings) -> tuple[Unread, ...]:
+def unread_of(
+    release: Release, scored: LeafCounts, settings: Settings, said: Sequence[Linear | Internal]
+) -> tuple[Unread, ...]:
     """What a release states that is in no constraint, of what an adversary is said to know.
 
-    Counts, rates and means of leaves are always compiled; scores where they prove something (``scored``), draws never.
+    All of it, where ``said``, the constraints, are of none of some kinds of knowledge. Counts, rates and means of
+    leaves are always compiled; scores where they prove something (``scored``), draws never.
     """
     found = _of_leaves(release, scored) if "counts" in settings.known else {}
     if "internal" in settings.known:
@@ -74,6 +78,10 @@ def unread_of(release: Release, scored: LeafCounts, settings: Settings) -> tuple
         ]
         found |= {CHOICES: of} if of else {}
     found |= {what: [] for what in unread_beside(release, settings.members is not None)}
+    kinds = settings.known - {"marginal"}
+    used = any(isinstance(one, Internal) or KINDS[one.kind].knowledge in kinds for one in said)
+    if not used and (not release.statements or any(len(tree.nodes) > 1 for tree in release.trees)):
+        found |= _nothing_of(settings.known)
     return tuple(Unread(what, len(of), sum(many for _, many in of), tuple(of)) for what, of in found.items())
 
 
@@ -89,7 +97,15 @@ def unread_beside_draws(release: Release, known: frozenset[str]) -> tuple[Unread
             if tree.induction.among is not None
         ]
         found |= {CHOICES: of} if of else {}
+    if "counts" not in known and (release.target.numbers is None or "rate" not in known):
+        found |= _nothing_of(known)
     return tuple(Unread(what, len(of), sum(many for _, many in of), tuple(of)) for what, of in found.items())
+
+
+def _nothing_of(known: frozenset[str]) -> dict[str, list[tuple[int, int]]]:
+    """What is unread where the trees state nothing of some kinds of knowledge; nothing of all kinds."""
+    kinds = [kind for kind in choices_of_knowledge() if kind in known]
+    return {} if len(kinds) == len(choices_of_knowledge()) else {NOTHING_OF.format(",".join(kinds)): []}
 
 
 def _of_leaves(release: Release, scored: LeafCounts) -> dict[str, list[tuple[int, int]]]:
@@ -225,7 +241,7 @@ def compile_program(
         tuple(notes_of(context, settings, confidence, countable, unfinished=unfinished)),
         unfinished=unfinished,
         likelihood=_likelihood(context) if noise == "likelihood" else None,
-        unread=unread_of(release, context.scored, settings),
+        unread=unread_of(release, context.scored, settings, said),
     )
 
 
@@ -582,7 +598,7 @@ def compile_several(
         unread=tuple(
             replace(each, of=tuple((first + t, many) for t, many in each.of))
             for one, first in zip(found, joined.first, strict=True)
-            for each in unread_of(one.context.release, one.context.scored, settings)
+            for each in unread_of(one.context.release, one.context.scored, settings, one.said)
         ),
     )
 

@@ -584,3 +584,18 @@ def test_a_release_says_that_a_tool_chose(tmp_path: Path) -> None:
     assert found.verdict(max_certain=0).status == "cannot_tell"
     bare = replace(found.program.release, trees=tuple(Tree(tree.nodes) for tree in found.program.release.trees))
     assert maxent.estimate(bare, STUMPED, truth).summary["unread"] == []  # of which nobody says how it was grown
+
+
+@pytest.mark.parametrize("kind", ["counts", "label", "rate", "internal"])
+def test_kinds_of_knowledge_of_which_trees_state_nothing_pass_nothing(kind: str) -> None:
+    nodes = (Node("N", "a", (Branch("L", le=0.5), Branch("M", gt=0.5))), Node("L", label="0"), Node("M", label="1"))
+    release = Release(Target("Y", ("0", "1")), (Attribute("a", "numeric"),), (Tree(nodes),))
+    what = f"all that the trees state (nothing is read of --knowledge {kind})"
+    for call in (maxent.estimate, maxent.bounds):
+        found = call(release, STUMPED, knowledge=[kind])
+        assert (what in [each["what"] for each in found.summary["unread"]]) == (kind != "label")
+        assert kind == "label" or found.verdict(max_certain=0).status == "cannot_tell"
+    drawn = RandomForestClassifier(2, max_depth=1, random_state=0).fit(STUMPED, OF_STUMPED)
+    given: dict[str, Any] = {"qi": [*STUMPED], "target": "Y", "knowledge": [kind], "rows": True}
+    in_order = maxent.review(drawn, STUMPED, OF_STUMPED, **given)
+    assert (what in [each["what"] for each in in_order.summary["unread"]]) == (kind != "counts")
