@@ -205,18 +205,20 @@ def contradiction_problems(program: Program, *, whole: bool = False, case: Case 
     if not any(origin.place.startswith(named) for origin, _ in wrong.said):
         return
     people = "whole people" if wrong.whole else "the people"
-    false = {} if case is None else {str(each.origin): each.true for each in false_of(case, program)}
-    said = sorted(wrong.said, key=lambda each: str(each[0]) not in false)
-    for origin, says in said[:SHOWN]:
-        if true := false.get(str(origin)):
-            says = f"{says}, where the true classes give {true}"
-        others = "; ".join([_place(program, other) for other, _ in said if other is not origin][:NAMED])
+    false = {} if case is None else {(str(each.origin), each.says): each.true for each in false_of(case, program)}
+    said = sorted(wrong.said, key=lambda each: (str(each[0]), each[1]) not in false)
+    places = [_place(program, origin) for origin, _ in said]
+    for i, (place, (origin, says)) in enumerate(zip(places[:SHOWN], said, strict=False)):
+        true = false.get((str(origin), says))
+        beside = [at + f" ({other})" * (places.count(at) > 1) for at, (_, other) in zip(places, said, strict=True)]
+        others = "; ".join([*beside[:i], *beside[i + 1 :]][:NAMED])
         more = f" and {len(wrong.said) - 1 - NAMED} more" if len(wrong.said) > NAMED + 1 else ""
         of = " of whole people" if wrong.whole else ""
         together = f"what can be true{of} together with {others}{more}"
         expected = together if others else f"what {people} of the table can have"
         expected += "" if wrong.fewest else " (there was no time to prove that none of these can be left out)"
-        yield Problem(_place(program, origin), "statement", expected, says)
+        says += f", where the true classes give {true}" if true else ""
+        yield Problem(place, "statement", expected, says)
 
 
 def _place(program: Program, origin: Origin) -> str:

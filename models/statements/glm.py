@@ -769,7 +769,7 @@ def _whole(weights: FloatArray, low: float, high: float) -> tuple[float, float]:
     """Sides of a sum of whole numbers, which is one; the least above the greatest where none is printed so."""
     if not (weights == np.rint(weights)).all() or np.abs(weights).sum() > 2.0**52:
         return low, high
-    return float(np.ceil(low)), float(np.floor(high))
+    return float(np.ceil(low)) + 0.0, float(np.floor(high)) + 0.0
 
 
 def _term(keys: Keys) -> Term:

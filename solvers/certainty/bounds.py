@@ -18,13 +18,18 @@ WHOLE = 1e-6
 # Individuals by which a lower bound exceeds an upper one where statements contradict each other.
 BROKEN = 1e-3
 LevelNumbers = npt.NDArray[np.int8]
-# Where a statement stands, and its kind: what contradictions name.
-Source = tuple[str, str]
+# Where statements stand, and their kind; of a single row what it says, too.
+Source = tuple[str, ...]
 
 
 def source_of(said: Linear) -> Source:
     """The source of a linear statement of a program."""
     return str(said.origin), said.kind
+
+
+def row_of(said: Linear) -> Source:
+    """The same, of this row alone."""
+    return *source_of(said), said.says
 
 
 @dataclass(frozen=True, slots=True, eq=False)

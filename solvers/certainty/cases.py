@@ -17,7 +17,7 @@ import numpy as np
 from maxent.constraints.kinds.statements import KIND as STATEMENTS
 from maxent.constraints.kinds.statements import REACHED, with_rows
 from maxent.models.statements.statement import LinearStatement
-from maxent.solvers.certainty.bounds import WHOLE, Bounds, Proved, Source, source_of, whole_numbers
+from maxent.solvers.certainty.bounds import WHOLE, Bounds, Proved, Source, row_of, source_of, whole_numbers
 from maxent.solvers.certainty.sums import SIZE, Misses, sum_ends
 
 if TYPE_CHECKING:
@@ -254,16 +254,20 @@ def _of_whole_people(piece: Program, known: Proved, who: BoolArray, clock: Clock
 
 
 def contradict(program: Program, clock: Clock, some: Collection[Source], *, whole: bool = True) -> bool | None:
-    """Whether statements of some sources contradict each other, of whole people or of shares; None without an answer.
+    """Whether some sources, or rows, contradict each other, of whole people or of shares; None without an answer.
 
     What one says with the help of another is not said without it.
     """
-    names, cases = {name for name, kind in some if kind == STATEMENTS.name}, cases_of(program)
+    names, cases = {name for name, kind, *_ in some if kind == STATEMENTS.name}, cases_of(program)
     others = frozenset[str]() if cases is None else cases.sources
     statements = tuple(each.only(names) for each in program.release.statements)
     alone = replace(
         program,
-        linear=tuple(row for row in program.linear if source_of(row) in some and str(row.origin) not in others),
+        linear=tuple(
+            row
+            for row in program.linear
+            if not {source_of(row), row_of(row)}.isdisjoint(some) and str(row.origin) not in others
+        ),
         contradictions=(),
         release=replace(program.release, statements=statements),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,15 +13,15 @@ import numpy as np
 from maxent.models.packages import installed
 from maxent.models.statements.read import NUMBERED
 from maxent.models.tables.cells import value_in_words
-from maxent.solvers.certainty.bounds import WHOLE, Source, source_of
+from maxent.solvers.certainty.bounds import WHOLE, Source, row_of, source_of
 from maxent.solvers.certainty.cases import cases_of, contradict
 from maxent.solvers.certainty.following import KnownGroup, groups_that_follow
-from maxent.solvers.certainty.integer import contradicting_whole, fewest
+from maxent.solvers.certainty.integer import Fewest, contradicting_whole, fewest
 from maxent.solvers.certainty.settled import Settled
 from maxent.solvers.certainty.sums import SIZE, Misses, is_quick, sum_ends
 
 if TYPE_CHECKING:
-    from maxent.constraints.program.program import Program
+    from maxent.constraints.program.program import Linear, Program
     from maxent.models.arrays import BoolArray, IntArray
     from maxent.models.errors import Origin
     from maxent.solvers.control import Clock
@@ -316,44 +316,58 @@ class Contradiction:
 
 
 def contradicting(program: Program, clock: Clock, *, whole: bool = False) -> Contradiction:
-    """The fewest sources whose linear statements contradict each other.
+    """The fewest linear statements that contradict each other: sources, and of these the rows.
 
     ``whole``: whole people are asked where fractions of people show no contradiction. Nothing is found where all
-    statements can hold together, or time is up. A single source contradicts the table. From the rows with a
-    multiplier in the program of least violation, which contradict each other, one source after another is left out
-    where the rest still does (a deletion filter), so that in the end none can be.
+    statements can hold together, or time is up. A single one contradicts the table. From the rows with a multiplier
+    in the program of least violation, which contradict each other, one source after another is left out where the
+    rest still does (a deletion filter), so that in the end none can be; then one row of these after another.
     """
     cases = cases_of(program)
-    by_cases = set() if cases is None else cases.sources
+    by_cases = frozenset[str]() if cases is None else cases.sources
     wrong = [each for each in program.contradictions if each.origin.node is None and str(each.origin) not in by_cases]
     if wrong:
         return Contradiction(((wrong[0].origin, wrong[0].says),))
     if not program.linear:
         return Contradiction()
-    said, misses, unsure = [source_of(row) for row in program.linear], Misses(program, clock), False
+    misses, unsure = Misses(program, clock), False
 
-    def least(kept: AbstractSet[Source]) -> set[Source]:
-        """Of some sources those that contradict each other; none where they can hold together, or time is up."""
+    def least(kept: AbstractSet[Source], of: Callable[[Linear], Source]) -> set[Source]:
+        """Of some sources or rows those that contradict each other; none where they can, or time is up."""
         nonlocal unsure
-        answer, which = misses.contradict(np.array([each in kept for each in said]))
+        answer, which = misses.contradict(np.array([of(row) in kept for row in program.linear]))
         unsure |= answer is None
-        return {said[i] for i in which.tolist()}
+        return {of(program.linear[i]) for i in which.tolist()}
 
-    core = least(set(said))
-    for source in sorted(core):
-        if source in core and len(core) > 1 and (fewer := least(core - {source})):
-            core = fewer
+    def filtered(kept: AbstractSet[Source], of: Callable[[Linear], Source]) -> set[Source]:
+        core = least(kept, of)
+        for each in sorted(core):
+            if each in core and len(core) > 1 and (fewer := least(core - {each}, of)):
+                core = fewer
+        return core
+
+    def rows(names: Container[Source]) -> dict[Source, Linear]:
+        """The rows of some sources; those that go through cases as one."""
+        found: dict[Source, Linear] = {}
+        for row in program.linear:
+            if source_of(row) in names:
+                found.setdefault(source_of(row) if str(row.origin) in by_cases else row_of(row), row)
+        return found
+
+    def named(said: Mapping[Source, Linear], core: Container[Source]) -> tuple[tuple[Origin, str], ...]:
+        return tuple((row.origin, row.says) for name, row in said.items() if name in core)
+
+    core = filtered({source_of(row) for row in program.linear}, source_of)
     if not any(name in by_cases for name, _ in core) and (core or not (whole or by_cases)):
-        return Contradiction(_first(program, core), not unsure)
-    starts = [tuple(some) for some in (sorted(core), dict.fromkeys(said)) if some]
+        said = rows(core)
+        return Contradiction(named(said, filtered(said.keys(), row_of) or said), not unsure)
+    find: Callable[[Sequence[Sequence[Source]]], Fewest]
     if whole:
-        names, proved = contradicting_whole(program, clock, contradict, starts)
+        find = partial(contradicting_whole, program, clock, contradict)
     else:
-        names, proved = fewest(starts, partial(contradict, program, clock, whole=False))
-    return Contradiction(_first(program, set(names)), proved, whole=whole)
-
-
-def _first(program: Program, sources: AbstractSet[Source]) -> tuple[tuple[Origin, str], ...]:
-    """The first statement of each of some sources, in their order."""
-    first = {source_of(row): row for row in reversed(program.linear)}
-    return tuple((row.origin, row.says) for name, row in reversed(first.items()) if name in sources)
+        find = partial(fewest, contradict=partial(contradict, program, clock, whole=False))
+    everything = tuple(dict.fromkeys(map(source_of, program.linear)))
+    names, proved = find([some for some in (tuple(sorted(core)), everything) if some])
+    said = rows(names)
+    fewer, sure = find([tuple(said)]) if len(said) > len(names) else (tuple(said), True)
+    return Contradiction(named(said, fewer or said), proved and sure, whole=whole)

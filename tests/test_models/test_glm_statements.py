@@ -5,12 +5,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.optimize import LinearConstraint, milp
 from sklearn.linear_model import LogisticRegression
 
 import maxent
 from maxent.api.estimate import compile_release
 from maxent.models.errors import InvalidInput
 from maxent.models.statements.read import parse_statements
+from maxent.solvers.certainty.sums import sparse_rows
 from tests.support.search import cases
 
 CLASSES = ["no", "yes"]
@@ -160,3 +162,38 @@ def test_classes_that_tables_print_both_ways_are_open() -> None:
     release = parse_statements(said, "paper.json").release
     rows = maxent.check(release, pd.DataFrame({"a": list("uvwxyz")}), {"limits": {"max_certain": 0}}).rows
     assert [row.status for row in rows if row.check.key == "max_certain"] == ["pass"]
+
+
+@pytest.mark.search
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("seed", cases(2, 4, hunted=200))
+def test_the_rows_of_regressions_that_contradict_each_other_are_named(seed: int) -> None:
+    """Regressions of two labellings: rows of one coefficient are told apart, and none that is named can be left out."""
+    random = np.random.default_rng(seed)
+    frame = people(random, int(random.integers(5, 9)))
+    frame.loc[:1, "y"] = CLASSES
+    digits = int(random.integers(1, 4))
+    said = [logistic(each, digits) for each in (frame, frame.assign(y=np.roll(frame.y, 1)))]
+    release, table = parse_statements(document(*said), "paper.json").release, frame.drop(columns="y")
+    named, whole = set[tuple[str, str]](), True
+    try:
+        maxent.bounds(release, table)
+    except InvalidInput as refused:
+        named = {(problem.where, problem.found) for problem in refused.problems}
+        whole = "whole people" in str(refused)
+    program = compile_release(release, table)
+    matrix, low, high, of = sparse_rows(program)
+    rows = [(str(program.linear[i].origin), program.linear[i].says) for i in of]
+    each = LinearConstraint(np.kron(np.eye(len(program.cells)), np.ones(2)), program.weight, program.weight)
+
+    def possible(kept: set[tuple[str, str]]) -> bool:
+        """Whether shares of people, or whole people, satisfy some rows."""
+        mask = np.array([row in kept for row in rows])
+        said = [LinearConstraint(matrix[mask], low[mask], high[mask])] if mask.any() else []
+        none = np.zeros(matrix.shape[1])
+        return bool(milp(none, integrality=none + whole, constraints=[each, *said]).status == 0)
+
+    assert named <= set(rows)
+    assert possible(named or set(rows)) is not bool(named)
+    for row in named:
+        assert possible(named - {row}), (row, named)
