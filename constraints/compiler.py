@@ -172,35 +172,21 @@ def compile_program(
 ) -> Program:
     """Everything that a release tells an adversary who holds the table.
 
-    Parameters
-    ----------
-    release, table
-        What was published, and the quasi-identifiers of the individuals it was made from.
-    knowledge : iterable of {"label", "rate", "counts", "internal", "marginal"}, optional
-        What the adversary uses; default everything stated. Without ``counts``, the labels and rates that the
-        published counts imply are used in their place.
-    impurity : {"gini", "entropy", "gain_ratio"}, optional
-        Overrides the release's statement of how splits were chosen.
-    marginal : shape (n_classes,), optional
-        Individuals of each class in the whole table; implied by counts where they suffice.
-    facts : background knowledge, from `maxent.models.tables.truth_and_facts.read_facts`
-    rounding : {"auto", "digits", "exact"}
-        How printed error rates are read, see `maxent.models.trees.printed_rates`.
-    confidence : in (0, 1)
-        Probability that all intervals of sampled counts hold together.
-    noise : {"intervals", "likelihood"}
-        What counts of a bootstrap or with noise are taken for: intervals of the true counts, or what is certain, and
-        the likelihood.
-    enough : callable
-        Asked while splits are compared whether to leave out the rest. The program is then ``unfinished``.
-    cells : Cells, optional
-        From `maxent.constraints.program.cells.build_cells`, where they are there already.
-    check : Check
-        Told again and again how far this has come.
-    weighed : Weighed, optional
-        The weights that people had in training, where the adversary knows them.
-    members : RegisterMembers, optional
-        Of a register: how many of its people the release is about, see `maxent.constraints.membership`.
+    * ``release``, ``table``: what was published, and the quasi-identifiers of the individuals it was made from.
+    * ``knowledge`` (label, rate, counts, internal, marginal): what the adversary uses; default everything stated.
+      Without ``counts``, the labels and rates that the published counts imply are used in their place.
+    * ``impurity`` (gini, entropy, gain_ratio): overrides the release's statement of how splits were chosen.
+    * ``marginal`` (n_classes,): individuals of each class in the whole table; implied by counts where they suffice.
+    * ``facts``: background knowledge, from `maxent.models.tables.truth_and_facts.read_facts`.
+    * ``rounding`` (auto, digits, exact): how printed error rates are read, see `maxent.models.trees.printed_rates`.
+    * ``confidence``: probability that all intervals of sampled counts hold together.
+    * ``noise`` (intervals, likelihood): what counts of a bootstrap or with noise are taken for: intervals of the true
+      counts, or what is certain, and the likelihood.
+    * ``enough``: asked while splits are compared whether to leave out the rest. The program is then ``unfinished``.
+    * ``cells``: from `maxent.constraints.program.cells.build_cells`, where they are there already.
+    * ``check``: told again and again how far this has come.
+    * ``weighed``: the weights that people had in training, where the adversary knows them.
+    * ``members``: of a register: how many of its people the release is about, see `maxent.constraints.membership`.
     """
     known = frozenset(choices_of_knowledge() if knowledge is None else knowledge)
     check_options(known, impurity, rounding, confidence, noise)
@@ -544,20 +530,10 @@ def compile_several(
 ) -> Program:
     """Everything that several releases tell an adversary who holds a table of all their people.
 
-    Parameters
-    ----------
-    joined : Joined
-    table : QITable
-        Everybody who is in some release, with the public attributes of all releases and the one that says in which
-        releases somebody is.
-    knowledge, impurity, rounding, noise
-        As for `compile_program`, of each release.
-    marginal, facts
-        Of everybody in the table.
-    confidence : in (0, 1)
-        Probability that all intervals of all releases hold together.
-    enough, cells, check
-        As for `compile_program`.
+    ``table``: everybody who is in some release, with the public attributes of all releases and the one that says in
+    which releases somebody is. ``knowledge``, ``impurity``, ``rounding``, ``noise``: as for `compile_program`, of each
+    release. ``marginal``, ``facts``: of everybody in the table. ``confidence``: probability that all intervals of all
+    releases hold together. ``enough``, ``cells``, ``check``: as for `compile_program`.
     """
     known = frozenset(choices_of_knowledge() if knowledge is None else knowledge)
     check_options(known, impurity, rounding, confidence, noise)

@@ -212,37 +212,22 @@ class Tests:
 class Columns:
     """Nodes as arrays.
 
-    Attributes
-    ----------
-    attributes : tuple of Attribute
-    classes : mapping of class to 0
-        The classes in their order.
-    ids : sequence of str
-    attribute : shape (n_nodes,)
-        Index of the attribute that an inner node tests, `NOTHING` of a leaf.
-    branch_ends : shape (n_nodes + 1,)
-        The branches of node i are ``branch_ends[i]`` up to, not including, ``branch_ends[i + 1]`` of all branches.
-    child : shape (n_branches,)
-        Position of the node that a branch leads to, `NOTHING` for a leaf that was removed.
-    le, gt : shape (n_branches,)
-        Bounds of numeric branches, NaN without one.
-    missing : shape (n_branches,)
-        Whether branches take missing values, 1 or 0, `NOTHING` where they do not say.
-    value_ends : shape (n_branches + 1,)
-        The values of categorical branches, as ``branch_ends`` has branches.
-    values : shape (n_values,)
-        Indices of `Attribute.values`.
-    value : shape (n_nodes,)
-        What leaves add to a score, NaN of others.
-    statements : Statements
-    scores : shape (n_nodes, n_classes), optional
-        What leaves add to the scores of classes, NaN of others; None where no leaf has several scores.
-    hessian, mean, variance : shape (n_nodes,), optional
-        See `maxent.models.release.Node`, NaN where they are not stated; None where no node states them.
-    parts : sequence of str or None
-        The leaf of the tool that each node is a part of; empty where none is.
-    noisy : sequence of mapping or None
-        The counts of each node with noise in them, None where it states none; empty where no node does.
+    * ``classes``: the classes in their order.
+    * ``attribute`` (n_nodes,): index of the attribute that an inner node tests, `NOTHING` of a leaf.
+    * ``branch_ends`` (n_nodes + 1,): the branches of node i are ``branch_ends[i]`` up to, not including,
+      ``branch_ends[i + 1]`` of all branches.
+    * ``child`` (n_branches,): position of the node that a branch leads to, `NOTHING` for a leaf that was removed.
+    * ``le``, ``gt`` (n_branches,): bounds of numeric branches, NaN without one.
+    * ``missing`` (n_branches,): whether branches take missing values, 1 or 0, `NOTHING` where they do not say.
+    * ``value_ends`` (n_branches + 1,): the values of categorical branches, as ``branch_ends`` has branches.
+    * ``values`` (n_values,): indices of `Attribute.values`.
+    * ``value`` (n_nodes,): what leaves add to a score, NaN of others.
+    * ``scores`` (n_nodes, n_classes): what leaves add to the scores of classes, NaN of others; None where no leaf has
+      several scores.
+    * ``hessian``, ``mean``, ``variance`` (n_nodes,): see `maxent.models.release.Node`, NaN where they are not stated;
+      None where no node states them.
+    * ``parts``: the leaf of the tool that each node is a part of; empty where none is.
+    * ``noisy``: the counts of each node with noise in them, None where it states none; empty where no node does.
     """
 
     attributes: tuple[Attribute, ...]

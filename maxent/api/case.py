@@ -70,48 +70,26 @@ class Register:
 class Case:
     """A release, the adversary's table, and what goes with it.
 
-    Attributes
-    ----------
-    release : Release
-        Of generalised records the groups of equal rows, as leaves.
-    table : QITable, optional
-        The adversary's table; None where only the release is known.
-    facts : tuple of Fact, optional
-        Known classes of some individuals.
-    marginal : float64, shape (n_classes,), optional
-        Individuals of each class.
-    truth : int64, shape (n_distinct, n_classes), optional
-        Individuals of each quasi-identifier and class.
-    controls : Controls, optional
-        People who were not in the data.
-    sensitive : tuple of int
-        Codes of the classes that are measured alone, too.
-    gain : float64, shape (n_guesses, n_classes), optional
-        What each guess is worth for each class.
-    records : PublishedRecords, optional
-        The records, when they were published in place of trees.
-    joined : Joined, optional
-        The releases, where there are several; ``release`` has the trees of all.
-    linked : People, optional
-        Who the people of several releases are.
-    noticed : Noticed
-        What was noticed while all this was read.
-    seconds : float
-        How long reading took.
-    informed : bool
-        Whether the adversary knows, of the truth, how many people have each class.
-    in_order : callable, optional
-        Reads the adversary's table again, each row of its own, in its order.
-    rows : bool
-        Whether the table lists the people in training order, a row each, and the adversary knows that.
-    stands_in : bool
-        Whether quasi-identifiers of the table stand for others in the same leaves.
-    members : int, optional
-        The table is a register, of which so many people are those that the release is about.
-    register : Register, optional
-        The register of an adversary who has that in the place of the table.
-    inside : Case, optional
-        Where the table is a register, the people in the data, with their classes, and control people.
+    * ``release``: of generalised records the groups of equal rows, as leaves.
+    * ``table``: the adversary's table; None where only the release is known.
+    * ``facts``: known classes of some individuals.
+    * ``marginal`` (n_classes,): individuals of each class.
+    * ``truth`` (n_distinct, n_classes): individuals of each quasi-identifier and class.
+    * ``controls``: people who were not in the data.
+    * ``sensitive``: codes of the classes that are measured alone, too.
+    * ``gain`` (n_guesses, n_classes): what each guess is worth for each class.
+    * ``records``: the records, when they were published in place of trees.
+    * ``joined``: the releases, where there are several; ``release`` has the trees of all.
+    * ``linked``: who the people of several releases are.
+    * ``noticed``: what was noticed while all this was read.
+    * ``seconds``: how long reading took.
+    * ``informed``: whether the adversary knows, of the truth, how many people have each class.
+    * ``in_order``: reads the adversary's table again, each row of its own, in its order.
+    * ``rows``: whether the table lists the people in training order, a row each, and the adversary knows that.
+    * ``stands_in``: whether quasi-identifiers of the table stand for others in the same leaves.
+    * ``members``: the table is a register, of which so many people are those that the release is about.
+    * ``register``: the register of an adversary who has that in the place of the table.
+    * ``inside``: where the table is a register, the people in the data, with their classes, and control people.
     """
 
     release: Release

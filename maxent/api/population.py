@@ -260,13 +260,9 @@ class PopulationFigures:
 def population_figures(case: Case, known: Knowledge, how: Solving) -> PopulationFigures:
     """The figures of an adversary with the release of a case and its register, which holds the people of the table.
 
-    Parameters
-    ----------
-    case : Case
-        A release of trees, the people of the data, perhaps with their classes, and ``register``. How frequent classes
-        are is known where the adversary of verdicts knows it (`Knowledge.of_verdict`).
-    known, how : Knowledge, Solving
-        As for `maxent.estimate`.
+    ``case``: a release of trees, the people of the data, perhaps with their classes, and ``register``. How frequent
+    classes are is known where the adversary of verdicts knows it (`Knowledge.of_verdict`). ``known``, ``how``: as for
+    `maxent.estimate`.
     """
     informed, given = known.of_verdict(case), case.register
     assert given is not None

@@ -483,37 +483,26 @@ FORMS: Mapping[str, str] = {"nats": ".4f", "bits": ".4f", "share": ".4f", "proba
 class Measure:
     """A measure of what a release discloses, or of what it is good for: one entry below.
 
-    Attributes
-    ----------
-    key : str
-        As in JSON, in rows of a comparison and in columns of a sweep.
-    title : str
-        As in texts and plots.
-    unit : str
-        One of `FORMS`, or what is counted: ``individuals`` are some of all people, a ``group`` has so many of them.
-    better : {"low", "high", "none"}
-        Which direction protects more; of accuracies, which serves more.
-    meaning : str
-        For the documentation.
-    value : callable, optional
-        Its value for an estimate, None where that needs a truth; without it the measure is not one of estimates.
-    json : str, optional
-        Its place in the summary of `maxent.estimate`: by default ``disclosure.<key>``, ``""`` for none. Without
-        ``value`` its place in what `maxent.audit` finds; with neither, `comparison_row` has the value.
-    use : bool
-        Whether it says what the release is good for.
-    line : {"always", "if any", "never"}
-        Whether a comparison has a line for it, "if any" where it is not 0 or unknown for all releases.
-    sentence : bool
-        Whether the text of an estimate has a sentence of its own for it.
-    swept : bool
-        Whether it is a column of a sweep.
-    brief, bar, report : int
-        Its place among the columns of a comparison in brief, the bars of a plot, the numbers of a report; 0 for none.
-    axis : str, optional
-        What an axis is called, by default ``title``.
-    says : str
-        For a report, to somebody who knows no formula: a title, a colon and sentences; ``{target}`` is the class.
+    * ``key``: as in JSON, in rows of a comparison and in columns of a sweep.
+    * ``title``: as in texts and plots.
+    * ``unit``: one of `FORMS`, or what is counted: ``individuals`` are some of all people, a ``group`` has so many of
+      them.
+    * ``better`` (low, high, none): which direction protects more; of accuracies, which serves more.
+    * ``meaning``: for the documentation.
+    * ``value``: its value for an estimate, None where that needs a truth; without it the measure is not one of
+      estimates.
+    * ``json``: its place in the summary of `maxent.estimate`: by default ``disclosure.<key>``, ``""`` for none. Without
+      ``value`` its place in what `maxent.audit` finds; with neither, `comparison_row` has the value.
+    * ``use``: whether it says what the release is good for.
+    * ``line`` (always, if any, never): whether a comparison has a line for it, "if any" where it is not 0 or unknown
+      for all releases.
+    * ``sentence``: whether the text of an estimate has a sentence of its own for it.
+    * ``swept``: whether it is a column of a sweep.
+    * ``brief``, ``bar``, ``report``: its place among the columns of a comparison in brief, the bars of a plot, the
+      numbers of a report; 0 for none.
+    * ``axis``: what an axis is called, by default ``title``.
+    * ``says``: for a report, to somebody who knows no formula: a title, a colon and sentences; ``{target}`` is the
+      class.
     """
 
     key: str

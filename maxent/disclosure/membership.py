@@ -63,25 +63,14 @@ def proved_members(program: Program, bounds: Bounds) -> ProvedMembers:
 class Membership:
     """What an adversary with a register infers.
 
-    Attributes
-    ----------
-    counts : int64, shape (n_qi,)
-        People of each quasi-identifier in the register.
-    members : int
-        How many people of the register are in the data.
-    member : float64, shape (n_qi,)
-        P(member), a probability.
-    joint : float64, shape (n_qi, n_classes)
-        P(member, and of the class), a probability.
-    possible : float64, shape (n_qi, n_classes)
-        The same for leaves as uneven as what is published allows.
-    possible_member : float64, shape (n_qi,)
-        P(member) for leaves with as many members as what is published allows.
-    proved : ProvedMembers
-    moved : int
-        People whose probabilities were outside of what is proved, and are moved into it.
-    sensitive : tuple of int
-        Classes that whoever is worst off has; empty: all.
+    * ``counts`` (n_qi,): people of each quasi-identifier in the register.
+    * ``members``: how many people of the register are in the data.
+    * ``member`` (n_qi,): P(member), a probability.
+    * ``joint`` (n_qi, n_classes): P(member, and of the class), a probability.
+    * ``possible`` (n_qi, n_classes): the same for leaves as uneven as what is published allows.
+    * ``possible_member`` (n_qi,): P(member) for leaves with as many members as what is published allows.
+    * ``moved``: people whose probabilities were outside of what is proved, and are moved into it.
+    * ``sensitive``: classes that whoever is worst off has; empty: all.
     """
 
     counts: IntArray
@@ -180,20 +169,11 @@ def membership_of(
 ) -> tuple[Membership, Mapping[str, float]]:
     """What is inferred of a register, and what is known of how frequent classes are among its members.
 
-    Parameters
-    ----------
-    program : Program
-        From `maxent.constraints.membership.compile_population`.
-    masses : float64, shape (n_cells, n_classes + 1)
-        The answer to it, individuals.
-    members : int
-    bounds : Bounds
-        What is proved, by any level. No probability is outside: shares of people may be where whole people cannot, and
-        so may an answer that misses statements.
-    tolerance : float
-        By how much probabilities may be off.
-    first : float64, shape (n_cells, n_classes + 1), optional
-        The answer without what is proved as constraints; ``masses`` by default.
+    ``program``: from `maxent.constraints.membership.compile_population`. ``masses`` (n_cells, n_classes + 1): the
+    answer to it, individuals. ``bounds``: what is proved, by any level. No probability is outside: shares of people may
+    be where whole people cannot, and so may an answer that misses statements. ``tolerance``: by how much probabilities
+    may be off. ``first`` (n_cells, n_classes + 1): the answer without what is proved as constraints; ``masses`` by
+    default.
 
     Returns
     -------

@@ -141,17 +141,10 @@ def judged_alone(
 ) -> dict[str, Any]:
     """The key ``sensitive`` of the row of an adversary of the ladder: what limits on some classes alone are judged by.
 
-    Parameters
-    ----------
-    codes : sequence of int
-        The classes.
-    counts : int64, shape (n_qi,)
-    p, possible : float64, shape (n_qi, n_classes)
-        Probabilities of classes, and as far as published numbers allow; None: anything.
-    proved : int64, shape (n_qi,)
-        The class that is proved, or -1.
-    of_each, right : shape (n_classes,)
-        People of each class, where that is known, and of how many of them the class is guessed in truth.
+    ``codes``: the classes. ``counts`` (n_qi,). ``p``, ``possible`` (n_qi, n_classes): probabilities of classes, and as
+    far as published numbers allow; None: anything. ``proved`` (n_qi,): the class that is proved, or -1. ``of_each``,
+    ``right`` (n_classes,): people of each class, where that is known, and of how many of them the class is guessed in
+    truth.
     """
     some = list(codes)
     named, largest = np.isin(p.argmax(axis=1), some), p[:, some].max(axis=1)

@@ -163,14 +163,8 @@ def _plain(review: Sitting) -> dict[str, Any]:
 class Desk:
     """All reviews of a page.
 
-    Parameters
-    ----------
-    scratch : Path
-        A private folder that is gone at the end.
-    kept : Path, optional
-        Where judged reviews are kept; the file system of ``scratch``.
-    most : int
-        Bytes of a file.
+    ``scratch``: a private folder that is gone at the end. ``kept``: where judged reviews are kept; the file system of
+    ``scratch``. ``most``: bytes of a file.
     """
 
     def __init__(self, scratch: Path, kept: Path | None = None, most: int = MOST_BYTES) -> None:

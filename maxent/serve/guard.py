@@ -55,16 +55,9 @@ STALE = "The form is not of this visit. Go back, load the page again, and send i
 class Guard:
     """An application that only those reach who were let in.
 
-    Parameters
-    ----------
-    app
-        What is guarded; the form of a request is ``scope["state"]["form"]``, its token ``scope["state"]["token"]``.
-    port : int
-        The one it is reached by.
-    says
-        Makes a page of a sentence.
-    open_paths
-        Beginnings of paths that hold nothing of anybody, such as style sheets.
+    ``app``: what is guarded; the form of a request is ``scope["state"]["form"]``, its token
+    ``scope["state"]["token"]``. ``port``: the one it is reached by. ``says``: makes a page of a sentence.
+    ``open_paths``: beginnings of paths that hold nothing of anybody, such as style sheets.
     """
 
     def __init__(self, app: App, port: int, says: Says, open_paths: Iterable[str] = ()) -> None:

@@ -341,26 +341,15 @@ def _below_header(batch: pa.RecordBatch) -> pa.RecordBatch:
 class CsvFile:
     """A CSV file that is known to be text; only its header has been parsed.
 
-    Attributes
-    ----------
-    source : str
-        Its name.
-    open : callable
-        Opens its bytes in UTF-8, from the first.
-    start, blank : int
-        Bytes, and lines, before the header: blank ones, and one that says what separates cells.
-    ends : int
-        Ends of lines between the header and the last line that is not blank.
-    paired : bool
-        Whether the number of quotes is even.
-    header : tuple of str
-        The names of the columns; they may repeat.
-    delimiter : str
-        What separates cells.
-    decimal : {"point", "comma"}, optional
-        What stands before decimals; None for as the columns show.
-    notes : tuple of Note
-        How it is read where that was recognised, and is not the usual way.
+    * ``source``: its name.
+    * ``open``: opens its bytes in UTF-8, from the first.
+    * ``start``, ``blank``: bytes, and lines, before the header: blank ones, and one that says what separates cells.
+    * ``ends``: ends of lines between the header and the last line that is not blank.
+    * ``paired``: whether the number of quotes is even.
+    * ``header``: the names of the columns; they may repeat.
+    * ``delimiter``: what separates cells.
+    * ``decimal`` (point, comma): what stands before decimals; None for as the columns show.
+    * ``notes``: how it is read where that was recognised, and is not the usual way.
     """
 
     source: str

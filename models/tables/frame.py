@@ -181,30 +181,20 @@ class Column:
 class Frame:
     """The wanted columns of a source that were found in it.
 
-    Attributes
-    ----------
-    source : str
-        What it was read from.
-    unit : str
-        What ``lines`` are: ``line`` or ``row``.
-    header : tuple of str
-        All columns of the source.
-    columns : mapping of str to Column
-        Those that are wanted and there.
-    lines : int64, shape (n_rows,)
-        The line of the file each row starts on (the header being line 1), or the number of the row, from 1.
-    repeats : int64, shape (n_rows,)
-        How many rows of the source each one stands for: equal rows may have been merged, into the first of them.
-    problems : tuple of Problem
-        Ragged rows, which the columns leave out, and wanted columns that occur twice.
-    locate : callable
-        Names a place given as in ``lines``: ``line 7``.
-    reader : Reader
-        Reads it, and remembers what is noticed.
-    decimal : {"point", "comma"}, optional
-        What stands before the decimals of numbers that are text; None for as the columns show.
-    text : bool
-        Whether all cells were text in the source, which says nothing of their types.
+    * ``source``: what it was read from.
+    * ``unit``: what ``lines`` are: ``line`` or ``row``.
+    * ``header``: all columns of the source.
+    * ``columns``: those that are wanted and there.
+    * ``lines`` (n_rows,): the line of the file each row starts on (the header being line 1), or the number of the row,
+      from 1.
+    * ``repeats`` (n_rows,): how many rows of the source each one stands for: equal rows may have been merged, into the
+      first of them.
+    * ``problems``: ragged rows, which the columns leave out, and wanted columns that occur twice.
+    * ``locate``: names a place given as in ``lines``: ``line 7``.
+    * ``reader``: reads it, and remembers what is noticed.
+    * ``decimal`` (point, comma): what stands before the decimals of numbers that are text; None for as the columns
+      show.
+    * ``text``: whether all cells were text in the source, which says nothing of their types.
     """
 
     source: str

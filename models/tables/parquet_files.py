@@ -202,26 +202,15 @@ _IN_PLACE = frozenset({"PLAIN", "PLAIN_DICTIONARY", "RLE", "RLE_DICTIONARY", "BI
 class ParquetFile:
     """A Parquet file whose footer has been read: its columns, their types, the number of rows.
 
-    Attributes
-    ----------
-    source : str
-        Its name.
-    open : callable
-        Opens its bytes, from the first.
-    header : tuple of str
-        The names of the columns; they may repeat.
-    stored : mapping
-        The type in the file of the first column of each name.
-    rows : int
-        How many there are, as it says.
-    groups : tuple of int
-        How many there are in each row group.
-    sizes : mapping
-        The most bytes that a row group says it has of a column, unpacked, by the name of the column.
-    max_memory : int
-        The bytes that may be unpacked at a time.
-    expanded : frozenset of str
-        Columns in an encoding from which texts cannot be taken as a dictionary.
+    * ``source``: its name.
+    * ``open``: opens its bytes, from the first.
+    * ``header``: the names of the columns; they may repeat.
+    * ``stored``: the type in the file of the first column of each name.
+    * ``rows``: how many there are, as it says.
+    * ``groups``: how many there are in each row group.
+    * ``sizes``: the most bytes that a row group says it has of a column, unpacked, by the name of the column.
+    * ``max_memory``: the bytes that may be unpacked at a time.
+    * ``expanded``: columns in an encoding from which texts cannot be taken as a dictionary.
     """
 
     source: str

@@ -122,41 +122,31 @@ SAME_COST = 1e-9  # trees whose costs differ by less than this share of them are
 class Candidates:
     """Each place as a leaf.
 
-    Attributes
-    ----------
-    places : Places
-    counts : shape (n_places, n_classes)
-        Records of each class.
-    weights : shape (n_places, n_classes)
-        What it would state of its classes, see `maxent.models.defenses.optimal.costs.weights_stated`.
-    allowed : shape (n_places,)
-        Whether it keeps the limits on leaves.
-    worth : shape (n_places,)
-        What is summed over the leaves and to be as large as possible: records with the right label, less a trifle for
-        predictions that only limits other than k ask for, a smaller one for each branch that is merged, and the
-        smallest for each leaf; or records less their Gini impurity; or minus their cost.
-    record : float
-        What a record with the right label is worth.
-    trifle : shape (n_places, n_classes)
-        What is taken off for a leaf, whether it is removed or not, by the class that is predicted of its people.
-    costs : shape (n_places, n_limits)
-        What is summed over the leaves and limited: certain people, right guesses, and minus entropies (people x nats).
-    most : shape (n_limits,)
-        Those limits.
-    names : tuple of str
-        Their parameters.
-    merged : shape (n_places,)
-        Of how many branches with people a place is that stands for a group of values; 0 of others.
-    answer : shape (n_places,)
-        What a leaf answers for removed ones, a number below ``n_answers``: the class predicted for their people.
-    held : shape (n_places, n_answers)
-        What it adds to the answer that leaves give together, see `answer_of`; (n_places, 0) where there is but one.
-    removable, divisible : shape (n_places,)
-        Whether it may be a removed leaf, and whether it may split where it has branches.
-    removed_worth, removed_costs : shape (n_places, n_answers), (n_places, n_limits)
-        The same of a removed leaf, by the answer that is given for it.
-    price : float
-        What is subtracted from the worth of every leaf, removed or not, see `priced`.
+    * ``counts`` (n_places, n_classes): records of each class.
+    * ``weights`` (n_places, n_classes): what it would state of its classes, see
+      `maxent.models.defenses.optimal.costs.weights_stated`.
+    * ``allowed`` (n_places,): whether it keeps the limits on leaves.
+    * ``worth`` (n_places,): what is summed over the leaves and to be as large as possible: records with the right
+      label, less a trifle for predictions that only limits other than k ask for, a smaller one for each branch that is
+      merged, and the smallest for each leaf; or records less their Gini impurity; or minus their cost.
+    * ``record``: what a record with the right label is worth.
+    * ``trifle`` (n_places, n_classes): what is taken off for a leaf, whether it is removed or not, by the class that is
+      predicted of its people.
+    * ``costs`` (n_places, n_limits): what is summed over the leaves and limited: certain people, right guesses, and
+      minus entropies (people x nats).
+    * ``most`` (n_limits,): those limits.
+    * ``names``: their parameters.
+    * ``merged`` (n_places,): of how many branches with people a place is that stands for a group of values; 0 of
+      others.
+    * ``answer`` (n_places,): what a leaf answers for removed ones, a number below ``n_answers``: the class predicted
+      for their people.
+    * ``held`` (n_places, n_answers): what it adds to the answer that leaves give together, see `answer_of`; (n_places,
+      0) where there is but one.
+    * ``removable``, ``divisible`` (n_places,): whether it may be a removed leaf, and whether it may split where it has
+      branches.
+    * ``removed_worth``, ``removed_costs`` (n_places, n_answers), (n_places, n_limits): the same of a removed leaf, by
+      the answer that is given for it.
+    * ``price``: what is subtracted from the worth of every leaf, removed or not, see `priced`.
     """
 
     places: Places
