@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -92,9 +93,14 @@ class Summarised(Shown):
     __slots__ = ()
 
     @property
-    @abstractmethod
     def summary(self) -> dict[str, Any]:
         """The JSON summary: plain numbers, strings, lists, dictionaries; a copy."""
+        return deepcopy(self._summary)
+
+    @property
+    def _summary(self) -> dict[str, Any]:
+        """The same, made once; without it a result has a `summary` of its own."""
+        raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
         """`summary`, as other libraries call it."""

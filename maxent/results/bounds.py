@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
@@ -21,7 +20,7 @@ from maxent.models.tables.cells import own_names, value_in_words
 from maxent.results.proof import STATUS, Proof
 from maxent.results.solved import Brief, Drawing, draws_told, noted
 from maxent.results.text.estimate import contradiction_lines, in_sentence, kinds_line, surest_rows
-from maxent.results.text.terminal import print_lines, print_table
+from maxent.results.text.terminal import print_lines, print_people
 from maxent.solvers.certainty.levels import level_names
 
 if TYPE_CHECKING:
@@ -157,11 +156,6 @@ class ProvedBounds(Brief, Proof):
         """Whether rows of the table are quasi-identifiers to list, and do not stand for others."""
         return self.parts is None
 
-    @property
-    def summary(self) -> dict[str, Any]:
-        """The JSON summary: plain numbers, strings, lists, dictionaries; a copy."""
-        return deepcopy(self._summary)
-
     @cached_property
     def _summary(self) -> dict[str, Any]:
         summary: dict[str, Any] = {
@@ -279,10 +273,7 @@ def print_bounds(found: ProvedBounds) -> None:
         print_lines(lines)
         return
     shown, rest = surest_rows(found.order, found.low, found.program.table.counts)
-    attributes = found.program.table.attributes
-    header = _header(found)
-    right = [i >= len(attributes) or attributes[i].type == "numeric" for i in range(len(header))]
-    print_table(header, (_cells(found, row) for row in shown), right)
+    print_people(found.program.table, _header(found), (_cells(found, row) for row in shown))
     print_lines([*rest, "", *lines])
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -66,11 +65,6 @@ class ReleaseDifference(Saved):
     def by_difference(self) -> BoolArray:
         """Rows of the table whose people's class is proved by both releases, and by none alone, (n_distinct,)."""
         return np.asarray(self.proof.certain & ~self.alone)
-
-    @property
-    def summary(self) -> dict[str, Any]:
-        """The JSON summary: plain numbers, strings, lists, dictionaries; a copy."""
-        return deepcopy(self._summary)
 
     @cached_property
     def _summary(self) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -46,16 +45,11 @@ class Estimate(Saved, Solved):
     ``program``, ``probabilities``, ``disclosure``, `posterior`, `columns`, `order` and `row` are those of
     `maxent.disclosure.inference.Inference`; ``outcome``, ``backend``, ``tolerance``, ``seconds``, ``noticed``,
     ``targets``, `reliable`, `certificate`, `unique`, `notes` and `contradictions` those of
-    `maxent.results.solved.Solved`.
+    `maxent.results.solved.Solved`. Entropies and divergences of the summary are in nats.
     """
 
     kept_as = ESTIMATE
     rows_key = "posterior"
-
-    @property
-    def summary(self) -> dict[str, Any]:
-        """The JSON summary: plain numbers, strings, lists, dictionaries; entropies, divergences in nats; a copy."""
-        return deepcopy(self._summary)
 
     @cached_property
     def _summary(self) -> dict[str, Any]:

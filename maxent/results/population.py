@@ -21,10 +21,9 @@ from maxent.models.files.output import ESTIMATE
 from maxent.models.reading import NOTHING, Noticed
 from maxent.models.tables.cells import own_names, value_in_words
 from maxent.results.bounds import ProvedBounds
-from maxent.results.solved import Brief, draws_told, noted
+from maxent.results.solved import Brief, certificate_of, draws_told, noted
 from maxent.results.text.estimate import SHOWN_ROWS, contradiction_lines, in_sentence, kinds_line
-from maxent.results.text.terminal import aligned, print_lines, print_table
-from maxent.solvers.solve.attempt import PROVED
+from maxent.results.text.terminal import aligned, print_lines, print_people
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -81,11 +80,7 @@ class PopulationEstimate(Brief):
     @property
     def certificate(self) -> str:
         """The proof of the optimum: ``global``, ``gap``, ``local`` or ``none``, as of `maxent.estimate`."""
-        if not self.reliable:
-            return "none"
-        if self.outcome.duality_gap <= PROVED:
-            return "global"
-        return "gap" if isfinite(self.outcome.duality_gap) else "local"
+        return certificate_of(self.outcome)
 
     @property
     def unread(self) -> list[dict[str, Any]]:
@@ -144,11 +139,6 @@ class PopulationEstimate(Brief):
         rows, rest = self.rows(ROWS)
         left = [f"... the {len(rows)} surest of {len(rows) + rest} quasi-identifiers"] * bool(rest)
         return [*self.lines(), "", *aligned(self.columns, rows, left=len(self.program.table.attributes)), *left]
-
-    @property
-    def summary(self) -> dict[str, Any]:
-        """The JSON summary: plain numbers, strings, lists, dictionaries; a copy."""
-        return deepcopy(self._summary)
 
     @cached_property
     def _summary(self) -> dict[str, Any]:
@@ -287,9 +277,7 @@ def print_population(found: PopulationEstimate) -> None:
         print_lines(found.lines())
         return
     rows, rest = found.rows()
-    attributes = found.program.table.attributes
-    right = [i >= len(attributes) or attributes[i].type == "numeric" for i in range(len(found.columns))]
-    print_table(found.columns, rows, right)
+    print_people(found.program.table, found.columns, rows)
     left = [f"... the {len(rows)} surest of {len(rows) + rest} quasi-identifiers; -o FILE writes all of them"]
     print_lines([*left * bool(rest), "", *found.lines()])
 

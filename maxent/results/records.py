@@ -8,7 +8,6 @@ person, or at those that may be theirs when every row is somebody's (`maxent.con
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -125,11 +124,6 @@ class RecordsAudit(AttackReport):
     def individuals_in(self, rows: BoolArray) -> int:
         """Individuals of some quasi-identifiers."""
         return int(self.people.counts[rows].sum())
-
-    @property
-    def summary(self) -> dict[str, Any]:
-        """The JSON summary: plain numbers, strings, lists, dictionaries; a copy."""
-        return deepcopy(self._summary)
 
     @cached_property
     def _summary(self) -> dict[str, Any]:

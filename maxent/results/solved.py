@@ -165,11 +165,7 @@ class Solved(Inference):
 
         The proof is our own bound on the entropy: ``global`` when it leaves no more than 1e-6 nats per individual.
         """
-        if not self.reliable:
-            return "none"
-        if self.outcome.duality_gap <= PROVED:
-            return "global"
-        return "gap" if np.isfinite(self.outcome.duality_gap) else "local"
+        return certificate_of(self.outcome)
 
     @property
     def most_entropy(self) -> float:
@@ -210,6 +206,15 @@ class Solved(Inference):
                 says = f"{c.chosen} chosen over {c.candidate}"
                 found.append(Contradiction(c.origin, says, float(point.missed[i]), "impurity"))
         return tuple(sorted(found, key=lambda c: (c.unit == "impurity", -c.amount)))
+
+
+def certificate_of(outcome: Outcome) -> str:
+    """What is proved of a solution, see `Solved.certificate`."""
+    if outcome.status != "optimal":
+        return "none"
+    if outcome.duality_gap <= PROVED:
+        return "global"
+    return "gap" if np.isfinite(outcome.duality_gap) else "local"
 
 
 def noted(notes: Sequence[str], noticed: Noticed, contradictions: Iterable[Contradiction]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from maxent.disclosure.measures import MEASURES
 from maxent.models.display import ROWS, Display, Picture, counted
 from maxent.models.tables.cells import value_in_words
 from maxent.results.solved import unread_lines
-from maxent.results.text.terminal import print_lines, print_styled, print_table
+from maxent.results.text.terminal import print_lines, print_people, print_styled
 
 if TYPE_CHECKING:
     from maxent.constraints.program.program import Program
@@ -34,10 +34,7 @@ def print_estimate(estimate: Solved) -> None:
         print_lines(summary_lines(estimate))
         return
     shown, rest = surest_rows(estimate.order, estimate.probabilities, estimate.program.table.counts)
-    attributes = estimate.program.table.attributes
-    rows = (_cells(estimate, row) for row in shown)
-    right = [i >= len(attributes) or attributes[i].type == "numeric" for i in range(len(estimate.columns))]
-    print_table(estimate.columns, rows, right)
+    print_people(estimate.program.table, estimate.columns, (_cells(estimate, row) for row in shown))
     told = {f"note: {note}" for note in estimate.noticed.notes}
     print_lines([*rest, "", *(line for line in summary_lines(estimate) if line not in told)])
 

@@ -14,6 +14,7 @@ from maxent.models.files.json_files import as_json_text
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from maxent.models.tables.qi_table import QITable
     from maxent.solvers.backends.registry import Description
 
 
@@ -30,6 +31,12 @@ def print_styled(lines: Iterable[tuple[str, str]]) -> None:
     out = _console()
     for line, style in lines:
         out.print(Text(printable(line), style=style), soft_wrap=True)
+
+
+def print_people(table: QITable, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print quasi-identifiers of a table, with numbers about them in the columns behind."""
+    right = [i >= len(table.attributes) or table.attributes[i].type == "numeric" for i in range(len(header))]
+    print_table(header, rows, right)
 
 
 def print_table(header: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[bool]) -> None:
