@@ -90,7 +90,7 @@ def bounds_case(case: Case, known: Knowledge, how: Proving, *, interruptible: bo
             program = replace(compile_in_time(case, known, clock), ties=how.ties)
             compiled = time.perf_counter()
             proved = prove(program, how.last, clock)
-            refuse_contradictions(program, proved.status, whole=how.last == level_names()[-1])
+            refuse_contradictions(program, proved.status, clock, whole=how.last == level_names()[-1])
         more = _more(case, known, how, program, proved, clock) if proved.status != "inconsistent" else {}
     seconds = {"compile": case.seconds + compiled - begin, "prove": time.perf_counter() - compiled}
     more |= {"drawing": Drawing(case, proving_seconds(clock.left()), program)}

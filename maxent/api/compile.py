@@ -161,13 +161,16 @@ def _without_draws(case: Case, program: Program) -> Program:
 SHOWN, NAMED = 6, 4
 
 
-def refuse_contradictions(program: Program, status: str, *, whole: bool = False, case: Case | None = None) -> None:
+def refuse_contradictions(
+    program: Program, status: str, clock: Clock | None = None, *, whole: bool = False, case: Case | None = None
+) -> None:
     """Refuse statements that contradict each other or the table, and name the smallest set that does.
 
-    ``whole``: whole people are asked, too, where fractions of people show no contradiction. With the truth in ``case``
-    the statements that it refutes come first.
+    ``clock``: of a call that has found that there is one, which is refused though no time is left to name it. Without
+    one it is asked whether there is. ``whole``: whole people are asked, too, where fractions of people show no
+    contradiction. With the truth in ``case`` the statements that it refutes come first.
     """
-    if status == "inconsistent" and (problems := [*contradiction_problems(program, whole=whole, case=case)]):
+    if status == "inconsistent" and (problems := [*contradiction_problems(program, clock, whole=whole, case=case)]):
         raise InvalidInput("statements", problems)
 
 
@@ -193,15 +196,21 @@ def stated_problems(program: Program) -> list[Problem]:
     return [*contradiction_problems(program, whole=True)] if whole else []
 
 
-def contradiction_problems(program: Program, *, whole: bool = False, case: Case | None = None) -> Iterator[Problem]:
+def contradiction_problems(
+    program: Program, clock: Clock | None = None, *, whole: bool = False, case: Case | None = None
+) -> Iterator[Problem]:
     """A problem for each of the fewest statements that contradict each other or the table; none where none does."""
     if not program.release.statements:
         return
     from maxent.solvers.certainty.stated import contradicting
     from maxent.solvers.certainty.sums import SEARCH
 
-    wrong = contradicting(program, Clock(SEARCH), whole=whole)
+    left = None if clock is None else clock.left()
+    wrong = contradicting(program, Clock(SEARCH if left is None else min(SEARCH, left + SOON)), whole=whole)
     named = tuple(f"{each.name}, " for each in program.release.statements)
+    if not wrong.said and not wrong.fewest and clock is not None:
+        found = "a contradiction (there was no time to find the smallest set that contradicts itself)"
+        yield Problem(named[0].removesuffix(", "), "statements", "what can be true together and of the table", found)
     if not any(origin.place.startswith(named) for origin, _ in wrong.said):
         return
     people = "whole people" if wrong.whole else "the people"

@@ -209,7 +209,7 @@ def estimate_case(
                     means.append(in_time(clock, lambda: averaged(program, found, settings)))
 
             outcome = solve_in_time(program, how.solver, settings, progress or silent, average)
-            refuse_contradictions(program, outcome.status, case=case)
+            refuse_contradictions(program, outcome.status, clock, case=case)
             average(outcome)
             mean = means[0] if means else None
             solved = time.perf_counter()
@@ -218,7 +218,7 @@ def estimate_case(
                 from maxent.solvers.certainty.levels import level_names
 
                 whole = proof.level == level_names()[-1]
-                refuse_contradictions(program, proof.status, whole=whole, case=case)
+                refuse_contradictions(program, proof.status, clock, whole=whole, case=case)
             # An answer that is there is not lost to Ctrl-C while it is measured.
             point, of_each = _where_measured(case, program, outcome)
             whole = point.merged is None and outcome.point.merged is not None

@@ -81,13 +81,13 @@ def population_estimate(
         compiled = time.perf_counter()
         settings = how.settings(clock, None)
         outcome = solve_in_time(program, how.solver, settings, progress or silent)
-        refuse_contradictions(program, outcome.status)
+        refuse_contradictions(program, outcome.status, clock)
         masses = _masses(program, outcome, how, settings)
         solved = time.perf_counter()
         few = program.individuals * program.n_classes <= FEW
         proved = proved_by_levels(case, known, program, how.bounds or (AUTO if few else level_names()[0]), clock)
         if proved.status == "inconsistent" and outcome.status == "optimal":
-            refuse_contradictions(program, proved.status, whole=True)
+            refuse_contradictions(program, proved.status, clock, whole=True)
             outcome = replace(outcome, status=proved.status, trouble=(*outcome.trouble, NOBODY))
         # An answer that is there is not lost to Ctrl-C while it is measured.
         first = masses
@@ -189,7 +189,7 @@ def population_bounds(case: Case, known: Knowledge, how: Proving, *, interruptib
             program = replace(compile_in_time(case, known, clock), ties=how.ties)
         compiled = time.perf_counter()
         proved = proved_by_levels(case, known, program, how.last, clock)
-        refuse_contradictions(program, proved.status, whole=how.last == level_names()[-1])
+        refuse_contradictions(program, proved.status, clock, whole=how.last == level_names()[-1])
     seconds = {"compile": case.seconds + compiled - begin, "prove": time.perf_counter() - compiled}
     result = PopulationBounds(
         program, proved.bounds, proved.status, how.last, seconds, case.noticed, members=members_in(case)

@@ -58,8 +58,7 @@ class SumCases:
         """Where the statements stand."""
         return frozenset(each.source for each in self.statements)
 
-    @property
-    def first(self) -> Box | None:
+    def first(self, clock: Clock) -> Box | None:
         """The box that the other statements leave; None where they leave none."""
         program, sums = self.program, list(self.sums.values())
         box = [(each.low, each.high) for each in sums]
@@ -68,7 +67,7 @@ class SumCases:
             for aim, one in zip(aims, sums, strict=True):
                 aim[:, one.klass] = one.weights[program.cells.owner]
             sizes = [1 + float(np.abs(one.weights) @ program.table.counts) for one in sums]
-            found = zip(box, sum_ends(program, aims), sizes, strict=True)
+            found = zip(box, sum_ends(program, aims, clock=clock), sizes, strict=True)
             box = [(max(low, a - WHOLE * size), min(high, b + WHOLE * size)) for (low, high), (a, b), size in found]
         return self.rounded(box)
 
@@ -198,7 +197,7 @@ def _explored(
     """
     done: list[Bounds] = []
     union: tuple[FloatArray, FloatArray] | None = None
-    first = cases.first
+    first = cases.first(limit.clock)
     waiting: list[tuple[Box, Bounds]] = [] if first is None else [(first, before)]
     while waiting:
         box, held = waiting.pop()
@@ -258,6 +257,8 @@ def contradict(program: Program, clock: Clock, some: Collection[Source], *, whol
 
     What one says with the help of another is not said without it.
     """
+    if clock.stop() is not None:
+        return None
     names, cases = {name for name, kind, *_ in some if kind == STATEMENTS.name}, cases_of(program)
     others = frozenset[str]() if cases is None else cases.sources
     statements = tuple(each.only(names) for each in program.release.statements)
@@ -288,7 +289,7 @@ def impossible(program: Program, clock: Clock, *, whole: bool) -> bool | None:
     cases = cases_of(program)
     if cases is None:
         return empty(program, True) if program.linear else False
-    first, limit, sure = cases.first, _Limit(clock), True
+    first, limit, sure = cases.first(clock), _Limit(clock), True
     waiting = [] if first is None else [first]
     while waiting:
         if limit.reached():

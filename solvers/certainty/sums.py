@@ -24,7 +24,10 @@ SEARCH, LEAST = 10.0, 1e-6
 
 
 def sum_ends(
-    program: Program, aims: FloatArray, hear: Callable[[IntArray], None] | None = None
+    program: Program,
+    aims: FloatArray,
+    hear: Callable[[IntArray], None] | None = None,
+    clock: Clock | None = None,
 ) -> Iterator[tuple[float, float]]:
     """The least and the largest of sums over masses by linear programs; infinite where these end without an answer.
 
@@ -55,7 +58,9 @@ def sum_ends(
     for aim in wanted:
         ends = []
         for sign in (1.0, -1.0):
-            answer = linprog(sign * aim, a_ub, b_ub, each, totals, method="highs")
+            left = None if clock is None else clock.left()
+            options = {} if left is None else {"time_limit": left}
+            answer = linprog(sign * aim, a_ub, b_ub, each, totals, method="highs", options=options)
             if hear is not None and answer.status == 0 and not program.internal:
                 masses = np.rint(answer.x).astype(np.int64)
                 if np.abs(masses - answer.x).max() <= WHOLE:
@@ -156,7 +161,8 @@ class Misses:
         (matrix, lower, upper, of), none = self._rows, np.empty(0, np.int64)
         chosen = kept[of]
         above, below = np.flatnonzero(chosen & np.isfinite(upper)), np.flatnonzero(chosen & np.isfinite(lower))
-        if self._clock.late() > 0:
+        left = self._clock.left()
+        if self._clock.stop() is not None:
             return None, none
         if not len(above) + len(below):
             return False, none
@@ -171,7 +177,7 @@ class Misses:
             sparse.hstack([self._each, sparse.csr_matrix((len(self._totals), len(sides)))]).tocsr(),
             self._totals,
             method="highs",
-            options={"time_limit": max(self._clock.left() or SEARCH, 0.1)},
+            options={"time_limit": SEARCH if left is None else max(left, 0.1)},
         )
         if found.status != 0:
             return None, none

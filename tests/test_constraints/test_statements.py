@@ -18,6 +18,7 @@ from support.search import cases
 import maxent
 from maxent.__main__ import main
 from maxent.api.estimate import compile_release
+from maxent.constraints.program.program import Program
 from maxent.constraints.program.residuals import LinearRows
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.read import parse_release
@@ -29,7 +30,7 @@ from maxent.solvers.certainty.following import LISTED
 from maxent.solvers.certainty.integer import fewest
 from maxent.solvers.certainty.stated import StatedCell, stated_cells
 from maxent.solvers.certainty.sums import class_ends
-from maxent.solvers.control import Clock
+from maxent.solvers.control import SOON, Clock
 
 CLASSES = ["no", "yes"]
 D1 = Path(__file__).parents[2] / "examples" / "d1"
@@ -855,8 +856,27 @@ def test_a_search_whose_time_is_up_looks_at_no_case(monkeypatch: pytest.MonkeyPa
     frame = people(np.random.default_rng(1), 6)
     auc = {"kind": "auc", "score": "score", "class": "yes", "equals": "0.5"}
     program = compile_release(document(frame, auc), frame.drop(columns="y"))
-    monkeypatch.setattr(SumCases, "first", property(lambda cases: pytest.fail("a case was looked for")))
+    monkeypatch.setattr(SumCases, "first", lambda cases, clock: pytest.fail("a case was looked for"))
     assert impossible(program, Clock(0.0), whole=False) is None
+
+
+@pytest.mark.parametrize(("limit", "most"), [(None, sums.SEARCH), (4.0, 4.0 + SOON)])
+def test_a_search_for_a_contradiction_ends_with_the_call(
+    limit: float | None, most: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where time ends the statements are refused all the same."""
+    seconds: list[float | None] = []
+
+    def contradicting(program: Program, clock: Clock, *, whole: bool) -> stated.Contradiction:
+        seconds.append(clock.limit)
+        return stated.Contradiction((), fewest=False)
+
+    monkeypatch.setattr(stated, "contradicting", contradicting)
+    said = [{"kind": "count", "class": "yes", "equals": number} for number in (1, 2)]
+    for call in (maxent.bounds, maxent.estimate):
+        with pytest.raises(InvalidInput, match="no time to find the smallest set"):
+            call(document(FRAME.assign(y="no"), *said), FRAME, time_limit=limit)
+    assert all(found is not None and 0 < found <= most for found in seconds)
 
 
 @pytest.mark.parametrize("silent", [(), ("b",)])
