@@ -148,10 +148,8 @@ def _with_rows(found: Audit | RecordsAudit, case: Case, tables: Tables) -> Audit
 @dataclass(frozen=True, kw_only=True)
 class Attacking(
     options.SensitiveOption,
-    options.Noisy,
-    options.Confident,
     options.RiskOption,
-    options.RoundingOption,
+    options.InexactNumbers,
     options.Attacks,
 ):
     """Parameters of `audit` for the attacks, whatever the tables."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Knowledge(options.Informed, options.Noisy, options.Confident, options.RoundingOption, options.Kinds):
+class Knowledge(options.Informed, options.InexactNumbers, options.Kinds):
     """Knowledge of the adversary: parameters of `estimate`.
 
     With ``no_marginal`` verdicts are about somebody who does not know the base rate, with ``rows_unknown``, a reason,

@@ -18,19 +18,18 @@ from maxent.api.options import (
     AdversaryOption,
     Attacks,
     ByBackend,
-    Confident,
     ControlOption,
     Evidence,
     Exactness,
     Facts,
     FolderOption,
+    InexactNumbers,
     Informed,
     Interruptible,
     Kinds,
     Knowing,
     LevelOption,
     Linked,
-    Noisy,
     PartsOptions,
     PopulationOption,
     ProgressOption,
@@ -38,7 +37,6 @@ from maxent.api.options import (
     Read,
     Released,
     RiskOption,
-    RoundingOption,
     RowsOption,
     SensitiveOption,
     SolverOptions,
@@ -123,11 +121,9 @@ class Bounding(Interruptible, PopulationOption, RowsOption, Linked, Knowing, Pro
 class Auditing(
     ProgressOption,
     SensitiveOption,
-    Noisy,
-    Confident,
     ControlOption,
     RiskOption,
-    RoundingOption,
+    InexactNumbers,
     RowsOption,
     Linked,
     Facts,
@@ -317,7 +313,7 @@ class Reconstructing(Read):
         doc="Of random choices: where a near table is looked for.",
     )
     noise: Noise | None = same(
-        Noisy,
+        InexactNumbers,
         "noise",
         doc="What draws and counts with noise are taken for; default: their likelihood. Intervals hold with a "
         "probability of 0.99. Where it is known who was drawn, draws are neither.",
@@ -384,9 +380,7 @@ class Reviewing(
     PopulationOption,
     RowsOption,
     Read,
-    Noisy,
-    Confident,
-    RoundingOption,
+    InexactNumbers,
     Kinds,
     Evidence,
 ):
@@ -442,7 +436,7 @@ class Reviewing(
         "worst case of what is not read tells people apart by them; where people with one quasi-identifier weigh "
         "alike, weighted shares are read.",
     )
-    noise: Noise | None = same(Noisy, "noise")
+    noise: Noise | None = same(InexactNumbers, "noise")
     time_limit: float | None = same(Exactness, "time_limit", default=TIME, doc=AT_MOST)
     control: Source | None = same(
         ControlOption,

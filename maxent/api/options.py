@@ -114,8 +114,8 @@ class Companions(Facts):
 
 
 @dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
-class RoundingOption:
-    """How printed rates are read."""
+class InexactNumbers:
+    """How numbers are read that are rounded, of a sample, or have noise."""
 
     rounding: Rounding = option(
         "auto",
@@ -123,12 +123,6 @@ class RoundingOption:
         group="known",
         doc="How printed error rates are read, see `maxent.models.trees.printed_rates`.",
     )
-
-
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
-class Confident:
-    """How sure intervals are."""
-
     confidence: float = option(
         0.99,
         "Probability that all intervals of counts of samples hold together.",
@@ -136,12 +130,6 @@ class Confident:
         group="known",
         doc="Probability that all intervals of counts of samples, bootstraps included, hold together.",
     )
-
-
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
-class Noisy:
-    """What draws and noisy counts are taken for."""
-
     noise: Noise | None = option(
         None,
         "Draws and counts with noise: intervals of true counts, or their likelihood beside the entropy; default: the "
@@ -154,7 +142,7 @@ class Noisy:
 
 
 @dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
-class Knowing(Noisy, Confident, RoundingOption, Companions, Kinds):
+class Knowing(InexactNumbers, Companions, Kinds):
     """What the adversary knows of a release of trees."""
 
 
@@ -457,8 +445,8 @@ class Top:
 
 
 @dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
-class SingleOption:
-    """Which of several optima is reported."""
+class WholeOptions:
+    """Which of several optima is reported, and what beyond the posterior."""
 
     single_optimum: bool = option(
         False,
@@ -467,12 +455,6 @@ class SingleOption:
         doc="Whether, where exchangeable classes make optima several, the posterior is one of them in place of their "
         "mean.",
     )
-
-
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
-class WholeOptions(SingleOption):
-    """What of an estimate is reported beyond its posterior."""
-
     bounds: str | None = option(
         None,
         "Prove what is certain over all data consistent with the release, too, up to this ``level`` of "

@@ -416,9 +416,9 @@ def _problem(error: Any, command: Any, context: Any) -> Problem:
     return Problem(ARGUMENT, "COMMAND", "a command", "nothing" if not context.args else error.message)
 
 
-def one_or_several(parameter: str, lists: Iterable[str]) -> str | list[str]:
-    """The name that a parameter has, or a list of several; errors are those of `split_names`."""
-    names = split_names(parameter, lists)
+def one_or_several(target: str) -> str | list[str]:
+    """The name of the sensitive column, or a list of several; errors are those of `split_names`."""
+    names = split_names("target", [target])
     return names[0] if len(names) == 1 else names
 
 

@@ -68,7 +68,7 @@ def command(
     Exit status 3 when no candidate is known to keep the limits; 1 when it ended early, without one tested on all folds.
     """
     options |= {
-        "target": one_or_several("target", [target]),
+        "target": one_or_several(target),
         "qi": split_names("qi", qi),
         "private": split_names("private", private or ()),
         "categorical": split_names("categorical", categorical or ()),

@@ -108,7 +108,7 @@ def defend_command(
 ) -> Job:
     """The job of `defend`: the arguments of all methods, and the options of one."""
     columns = {
-        "target": one_or_several("target", [target]),
+        "target": one_or_several(target),
         "qi": split_names("qi", qi),
         "private": split_names("private", private or ()),
         "categorical": split_names("categorical", categorical or ()),

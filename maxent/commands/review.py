@@ -65,7 +65,7 @@ def command(
 
     Without --time-limit, compiling and solving take at most 120 seconds.
     """
-    options = {"target": one_or_several("target", [target]), "qi": split_names("qi", qi), **options}
+    options = {"target": one_or_several(target), "qi": split_names("qi", qi), **options}
     options |= {"no_marginal": asked.no_marginal, "reading": reading}
     from maxent.models.formats.sacro_ml import is_target, table_in
 

@@ -555,7 +555,7 @@ class Audit(AttackReport, Findings):
         found = {**audited(self._summary), **told_apart_in(self._summary)}
         if self._summary.get("statements", {}).get("people"):  # single cells settle their class
             found["proved_least"] = self._summary["statements"]["people"]
-        return {**found, **unread, **base_numbers(self.baseline, self._people)}
+        return {**found, **unread, **base_numbers(self.baseline, self.individuals_known)}
 
     @cached_property
     def baseline(self) -> Baseline:
@@ -563,17 +563,12 @@ class Audit(AttackReport, Findings):
         stated = [] if self.release.sampled or self.contradictions else [tree.classes for tree in self.trees]
         known = [bounds for bounds in stated if bounds is not None]
         n_classes = len(self.release.target.classes)
-        if not (known and self._people):
+        if not (known and self.individuals_known):
             return baseline_of(n_classes, 1)
         low, high = np.max([low for low, _ in known], axis=0), np.min([high for _, high in known], axis=0)
         if self.people is None and low.sum() < high.sum():  # then it is not known how many people there are
             return baseline_of(n_classes, 1)
-        return baseline_of(n_classes, self._people, low=low, high=np.minimum(high, self._people))
-
-    @property
-    def _people(self) -> int:
-        """Individuals, of the table or else of the leaves."""
-        return max(tree.records for tree in self.trees) if self.people is None else self.people.individuals
+        return baseline_of(n_classes, self.individuals_known, low=low, high=np.minimum(high, self.individuals_known))
 
     @property
     def leaves(self) -> DataFrame:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import isfinite
@@ -308,8 +307,7 @@ class PopulationBounds(ProvedBounds):
     @property
     def summary(self) -> dict[str, Any]:
         """The JSON summary, as of `maxent.bounds`, with the key ``membership``."""
-        found = deepcopy(self._summary)
-        return {**found, "classes": self.program.n_classes - 1, "membership": self.membership}
+        return {**super().summary, "classes": self.program.n_classes - 1, "membership": self.membership}
 
     @property
     def lines(self) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from math import inf
@@ -471,7 +470,7 @@ class Review(Exchanged, Summarised):
         own: dict[str, Any] = {
             "model": {"name": self.name, **self.converted.summary},
             "reliable": self.reliable,
-            "audit": deepcopy(self.audit.summary),
+            "audit": self.audit.summary,
             "estimate": None if self.estimate is None else self.estimate.summary,
             "verdict": self.verdict().as_dict(),
             "ladder": [rung.as_dict() for rung in self.ladder],

@@ -849,11 +849,11 @@ def minimise_overlapping(
         several = _of_rows(problem, rows)
     face = find_face(several, clock, None if told is None else several.masses(start))
     if face is None:
-        return _minimise_rows(problem, rows, start, tolerance, clock, ROUNDS)
+        return _minimise_rows(problem, rows, start, tolerance, clock)
     face = face.among(rows, len(single))
     left = face.of(problem)
     start = _fitted(_of_rows(left, rows), FACE_SWEEPS, clock, start)
-    found = _minimise_rows(left, rows, start, tolerance, clock, ROUNDS, proved=face.complete)
+    found = _minimise_rows(left, rows, start, tolerance, clock, proved=face.complete)
     y = face.lifted(problem, found.multipliers)
     masses = np.zeros(len(problem.owner))
     masses[face.alive] = found.masses
@@ -885,7 +885,6 @@ def _minimise_rows(
     start: FloatArray,
     tolerance: float,
     clock: Clock,
-    rounds: int,
     *,
     proved: bool = False,
 ) -> OverlappingAnswer:
@@ -893,7 +892,7 @@ def _minimise_rows(
     y, first, iterations = np.zeros(len(problem.lower)), np.zeros(len(problem.lower)), 0
     first[rows] = start
     while True:
-        found = _minimise(_of_rows(problem, rows), start, tolerance, clock, rounds, proved=proved)
+        found = _minimise(_of_rows(problem, rows), start, tolerance, clock, proved=proved)
         y[rows] = found.multipliers
         iterations += found.iterations
         missed = missed_by(problem, found.masses)
@@ -914,7 +913,7 @@ def _minimise_rows(
 
 
 def _minimise(
-    problem: LinearEntropy, start: FloatArray, tolerance: float, clock: Clock, rounds: int, *, proved: bool
+    problem: LinearEntropy, start: FloatArray, tolerance: float, clock: Clock, *, proved: bool
 ) -> OverlappingAnswer:
     """The same for rows that are all of them taken into account; ``proved`` is whether no mass has to vanish."""
     if can_be_smoothed(problem):
@@ -926,7 +925,7 @@ def _minimise(
     whole = minimise(problem, start, max(tolerance, near), STEPS, clock, SOFTNESS, longer=not proved)
     best = _without_vanishing(problem, whole, tolerance, clock)
     iterations = whole.iterations + best.iterations
-    for _ in range(rounds):
+    for _ in range(ROUNDS):
         closed = _gap(problem, whole, best, tolerance) <= enough
         if closed or whole.bound < problem.least - 1.0 or clock.stop() is not None:
             break

@@ -423,7 +423,7 @@ def rebuild_here(parts: list[TablePart], seed: int, end: float, clock: Clock, te
 
         status = ask.likeliest(better, share=FOR_LIKELIEST)
         if found[number].people is None and status is None:
-            status = ask.any_table(better, share=FOR_ANY)
+            status = ask.any_table(better)
             status = None if status else status
         if status is not None:
             found[number] = replace(found[number], likeliest=status, possible=status)
@@ -459,10 +459,10 @@ class Ask:
         model.minimize(cp_sat().LinearExpr.weighted_sum(people, cost.tolist()))
         return self._solve(model, people, better, share)
 
-    def any_table(self, better: Callable[[IntArray], None], share: float) -> bool | None:
+    def any_table(self, better: Callable[[IntArray], None]) -> bool | None:
         """Look for any table: True where one was told, False where there is none, else None."""
         model, people = self._model()
-        return self._solve(model, people, better, share)
+        return self._solve(model, people, better, FOR_ANY)
 
     def shared(self, people: IntArray) -> IntArray | None:
         """The groups that all tables share, None where there was no time to prove them."""

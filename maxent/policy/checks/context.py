@@ -8,6 +8,7 @@ from functools import cached_property
 from math import inf
 from typing import TYPE_CHECKING, Any, Literal
 
+from maxent.disclosure.ladder import REGISTERED
 from maxent.disclosure.limits import CHECK_WORDS, Limits, Status, in_words, judge_rows
 from maxent.models.display import FALSE
 from maxent.results.solved import with_proved
@@ -173,9 +174,9 @@ def about(rung: Rung, name: str) -> Finding:
     return Finding(found.status, found.found, in_words(found))
 
 
-def by_rung(adversary: str, name: str) -> Judge:
-    """The judge of a limit that is always about one adversary of the ladder."""
-    return lambda of, limit: about(of.review.rung(adversary, Limits(**{name: limit})), name)
+def by_register(name: str) -> Judge:
+    """The judge of a limit that is always about the adversary with a register."""
+    return lambda of, limit: about(of.review.rung(REGISTERED, Limits(**{name: limit})), name)
 
 
 def is_whole(least: int) -> Callable[[Any], bool]:

@@ -6,7 +6,6 @@ from functools import partial
 from math import inf
 from typing import Literal
 
-from maxent.disclosure.ladder import REGISTERED
 from maxent.disclosure.limits import IDS
 from maxent.policy.checks.context import (
     PEOPLE,
@@ -16,7 +15,7 @@ from maxent.policy.checks.context import (
     Matter,
     PolicyCheck,
     by_limit,
-    by_rung,
+    by_register,
     is_number,
     unknown,
     within,
@@ -118,7 +117,7 @@ CHECKS = (
     ),
     PolicyCheck(
         IDS["max_member"], "max_member", "largest probability of being in the data",
-        Limit("a probability from 0 to 1", is_number(0, 1), 0.95), by_rung(REGISTERED, "max_member"),
+        Limit("a probability from 0 to 1", is_number(0, 1), 0.95), by_register("max_member"),
         "The largest P(member) of anybody in a register that holds the people of the data (--population): 1 where a "
         "leaf has as many records as the register has people there. Cannot be told without a register.",
         "That somebody is in the data can be the secret: those of a clinic, a prison, a debt register.",
