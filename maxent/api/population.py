@@ -13,7 +13,7 @@ import numpy as np
 from maxent.api.case import Case, strangers_left_out
 from maxent.api.compile import Knowledge, compile_case, compile_in_time, refuse_contradictions, solve_in_time
 from maxent.api.estimate import Solving, compared_with_truth
-from maxent.api.proving import AUTO
+from maxent.api.proving import AUTO, proving_seconds
 from maxent.constraints.compiler import implied_marginal
 from maxent.constraints.kinds.registry import knowledge as choices_of_knowledge
 from maxent.constraints.membership import members_of, named, with_bounds
@@ -36,7 +36,7 @@ from maxent.solvers.solve.symmetrised import averaged
 if TYPE_CHECKING:
     from maxent.api.proving import Proving
     from maxent.constraints.program.program import Program
-    from maxent.models.arrays import FloatArray, IntArray
+    from maxent.models.arrays import BoolArray, FloatArray, IntArray
     from maxent.models.tables.qi_table import QITable
     from maxent.solvers.backend import Options
     from maxent.solvers.certainty.bounds import Bounds
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 Progress = Callable[[str, int, int], None]
 
-# People of a register times outcomes up to which an estimate asks all levels of proof, as bounds do.
+# People of a register times outcomes up to which an estimate asks all levels of proof, as bounds and limits do.
 FEW = 100
 # Quasi-identifiers that are held to what is proved of them by constraints, at most, and solutions for it.
 MOST_HELD, ROUNDS = 2_000, 5
@@ -67,8 +67,12 @@ def population_estimate(
     *,
     interruptible: bool = False,
     progress: Progress | None = None,
+    asked: bool = False,
 ) -> PopulationEstimate:
-    """The estimate of a case with a register; parameters and a warning are those of `maxent.estimate`."""
+    """The estimate of a case with a register; parameters and a warning are those of `maxent.estimate`.
+
+    ``asked``: whether limits need all levels of proof, in the time that there is.
+    """
     begin, clock = time.perf_counter(), Clock(how.time_limit)
     listening = clock.listening if interruptible else nullcontext
     members = members_in(case)
@@ -85,7 +89,9 @@ def population_estimate(
         masses = _masses(program, outcome, how, settings)
         solved = time.perf_counter()
         few = program.individuals * program.n_classes <= FEW
-        proved = proved_by_levels(case, known, program, how.bounds or (AUTO if few else level_names()[0]), clock)
+        last = how.bounds or (AUTO if few or asked else level_names()[0])
+        patience = clock if how.bounds or not asked else Clock(proving_seconds(clock.left()))
+        proved = proved_by_levels(case, known, program, last, patience)
         if proved.status == "inconsistent" and outcome.status == "optimal":
             refuse_contradictions(program, proved.status, clock, whole=True)
             outcome = replace(outcome, status=proved.status, trouble=(*outcome.trouble, NOBODY))
@@ -94,7 +100,13 @@ def population_estimate(
         if outcome.status == "optimal":
             outcome, masses = _held(program, proved.bounds, outcome, masses, how, settings)
         known_of, base = membership_of(
-            program, masses, members, proved.bounds, max(how.tolerance, TOLERANCE), first=first
+            program,
+            masses,
+            members,
+            proved.bounds,
+            max(how.tolerance, TOLERANCE),
+            first=first,
+            left=left_open(program, proved.bounds, last),
         )
         result = PopulationEstimate(
             program,
@@ -113,6 +125,17 @@ def population_estimate(
     if not result.reliable:
         warn_unreliable(f"{not_reliable(outcome.status)}; see notes and contradictions of the result")
     return result
+
+
+def left_open(program: Program, bounds: Bounds, last: str) -> BoolArray:
+    """Of which pairs of a quasi-identifier and an outcome further levels may prove more, shape (n_qi, n_outcomes).
+
+    Of one tree without comparisons of splits, and nothing beside, the first level proves all.
+    """
+    told = bool(program.internal or program.release.statements) or len(program.release.trees) > 1
+    if last in (AUTO, last_level()):
+        return bounds.unasked
+    return bounds.open if told or not program.single else np.zeros(bounds.low.shape, bool)
 
 
 def _of_register(inside: Case, there: IntArray, program: Program) -> IntArray | None:
@@ -228,7 +251,7 @@ class PopulationFigures:
 
     estimate: PopulationEstimate
     certain: int
-    certain_proved: int
+    certain_proved: int | None
     right_guesses: float
     in_truth: bool
     base_rate: float | None
@@ -257,12 +280,12 @@ class PopulationFigures:
         return "; ".join(filter(None, (told, *control_lines(self.estimate.control), self.why)))
 
 
-def population_figures(case: Case, known: Knowledge, how: Solving) -> PopulationFigures:
+def population_figures(case: Case, known: Knowledge, how: Solving, *, asked: bool = False) -> PopulationFigures:
     """The figures of an adversary with the release of a case and its register, which holds the people of the table.
 
     ``case``: a release of trees, the people of the data, perhaps with their classes, and ``register``. How frequent
-    classes are is known where the adversary of verdicts knows it (`Knowledge.of_verdict`). ``known``, ``how``: as for
-    `maxent.estimate`.
+    classes are is known where the adversary of verdicts knows it (`Knowledge.of_verdict`). ``known``, ``how`` and
+    ``asked``: as for `population_estimate`.
     """
     informed, given = known.of_verdict(case), case.register
     assert given is not None
@@ -274,7 +297,7 @@ def population_figures(case: Case, known: Knowledge, how: Solving) -> Population
     inside = None if case.table is None else case
     register = Case(case.release, table, marginal=informed.of_each_class, members=members, inside=inside)
     with unwarned():
-        found = population_estimate(register, known, how)
+        found = population_estimate(register, known, how, asked=asked)
     known_of = replace(found.membership, sensitive=case.sensitive)
     in_truth, (worst, klass, sure) = found.right is not None, known_of.worst
     right = known_of.right_guesses if found.right is None else found.right
@@ -282,13 +305,13 @@ def population_figures(case: Case, known: Knowledge, how: Solving) -> Population
     row = found.numbers
     if case.sensitive:
         row["sensitive"] = _alone(known_of, register, case)
-    certain = row["certain"]
+    certain, most = row["certain"], row["proved_most"]
     if not found.reliable:
         row = _proved_alone(row) if found.outcome.status in LATE else {}
     return PopulationFigures(
         found,
         certain,
-        known_of.proved.certain,
+        known_of.proved.certain or (None if most else 0),
         right,
         in_truth,
         found.base.get("base_rate"),
@@ -321,6 +344,7 @@ def _alone(found: Membership, register: Case, case: Case) -> dict[str, Any]:
     )
     if "base_posterior" in alone:
         alone["base_posterior"] *= found.members / int(found.counts.sum())
+    alone["proved_most"] = found.proved_most(case.sensitive)
     return alone | {key: found.measures[key] for key in ("member", "possible_member", "proved_members")}
 
 

@@ -35,7 +35,7 @@ from maxent.api.review_input import (
 )
 from maxent.disclosure.baseline import baseline_of
 from maxent.disclosure.inference import Inference, measure
-from maxent.disclosure.ladder import about, check_adversary, told_apart
+from maxent.disclosure.ladder import REGISTERED, about, check_adversary, told_apart
 from maxent.disclosure.limits import ADVERSARY, ORDERED, Limits, Verdict, draws_of, limits_of
 from maxent.disclosure.truth import predicted_classes, pure_people, right_by
 from maxent.models.arrays import FloatArray, IntArray, ranges, run_ends
@@ -294,7 +294,9 @@ def review_subject(
         register = f"register: {why}"
     elif case.register is not None:
         try:
-            register = population_figures(case, known, replace(solving, time_limit=ended))
+            register = population_figures(
+                case, known, replace(solving, time_limit=ended), asked=REGISTERED in found.named
+            )
             found = replace(found, register=register)
         except NoAnswerInTime as error:
             register = f"register: {error}"

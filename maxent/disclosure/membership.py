@@ -6,7 +6,7 @@ about both: that somebody is a member, and of one class.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -71,6 +71,7 @@ class Membership:
     * ``possible_member`` (n_qi,): P(member) for leaves with as many members as what is published allows.
     * ``moved``: people whose probabilities were outside of what is proved, and are moved into it.
     * ``sensitive``: classes that whoever is worst off has; empty: all.
+    * ``left`` (n_qi, n_classes): of which classes of people proofs that were not asked may prove more.
     """
 
     counts: IntArray
@@ -83,6 +84,7 @@ class Membership:
     tolerance: float = TOLERANCE
     moved: int = 0
     sensitive: tuple[int, ...] = ()
+    left: BoolArray | None = None
 
     @property
     def of_members(self) -> FloatArray:
@@ -101,6 +103,12 @@ class Membership:
     def codes(self) -> IntArray:
         """The class of which people are proved to be members, or -1, shape (n_qi,)."""
         return np.where(self.proved.known, self.joint.argmax(axis=1), -1)
+
+    def proved_most(self, classes: Sequence[int]) -> int:
+        """The most people who may be proved to be members of one of these classes."""
+        found = np.isin(self.codes, classes)
+        found |= False if self.left is None else self.left[:, list(classes)].any(axis=1)
+        return min(int(self.counts[found].sum()), self.members)
 
     @property
     def worst(self) -> tuple[int, int, bool]:
@@ -153,6 +161,7 @@ class Membership:
             "possible_certain": min(int(self.counts[possible >= CERTAIN].sum()), self.members),
             "possible_right": right,
             "exposed": self.proved.certain,
+            "proved_most": self.proved_most(range(self.joint.shape[1])),
             "member": self.largest,
             "possible_member": float(at_most(self.possible_member.max(), self.tolerance)),
             "proved_members": self.proved.people["proved_members"],
@@ -166,6 +175,7 @@ def membership_of(
     bounds: Bounds,
     tolerance: float = TOLERANCE,
     first: FloatArray | None = None,
+    left: BoolArray | None = None,
 ) -> tuple[Membership, Mapping[str, float]]:
     """What is inferred of a register, and what is known of how frequent classes are among its members.
 
@@ -173,7 +183,7 @@ def membership_of(
     answer to it, individuals. ``bounds``: what is proved, by any level. No probability is outside: shares of people may
     be where whole people cannot, and so may an answer that misses statements. ``tolerance``: by how much probabilities
     may be off. ``first`` (n_cells, n_classes + 1): the answer without what is proved as constraints; ``masses`` by
-    default.
+    default. ``left`` (n_qi, n_classes + 1): of which outcomes proofs that were not asked may prove more.
 
     Returns
     -------
@@ -189,16 +199,21 @@ def membership_of(
     # Not by how many are proved of several people: in parts these are all of a leaf, some of whom may be more probable.
     possible = np.asarray(np.where(most > 0, found.possible_each, 0.0)[:, :-1])
     member = np.where(posterior[:, -1] > 0, 1.0 - posterior[:, -1], 1.0)
+    possible_member = np.where(least[:, -1] < 1, _possible_members(program, masses, members), 0.0)
+    left = np.zeros(most.shape, bool) if left is None else left & (most > 0)
+    if left.any():
+        possible_member = np.where(left[:, -1] & (least[:, -1] < 1), 1.0, possible_member)
     known = Membership(
         counts,
         members,
         member,
         posterior[:, :-1],
         possible,
-        np.maximum(np.where(least[:, -1] < 1, _possible_members(program, masses, members), 0.0), member),
+        np.maximum(possible_member, member),
         proved_members(program, bounds),
         tolerance,
         int(counts[(np.abs(posterior - alone) > TOLERANCE).any(axis=1)].sum()),
+        left=left[:, :-1],
     )
     low, high = (
         np.maximum(found.class_low, bounds.low.sum(axis=0)),

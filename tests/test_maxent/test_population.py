@@ -44,7 +44,7 @@ from maxent.disclosure.membership import membership_of
 from maxent.models.errors import NoAnswerInTime
 from maxent.models.formats.maxent_json.read import parse_release
 from maxent.models.induction.inducers import id3
-from maxent.models.release import Release, Tree
+from maxent.models.release import Attribute, Branch, Induction, Node, Release, Target, Tree
 from maxent.models.tables.qi_table import read_qi
 from maxent.results.bounds import _header as header
 from maxent.results.population import PopulationBounds, PopulationEstimate
@@ -914,3 +914,28 @@ def test_what_a_register_in_parts_cannot_have_is_refused(tmp_path: Path) -> None
         found.save(tmp_path / "again.csv")
     assert [*map(str, found._display().lines)][-1].startswith("members are in 1 file of")
     assert not (tmp_path / "again.csv").exists()
+
+
+# --- Proofs that were not asked -----------------------------------------------------------------------------------
+
+
+def test_what_further_levels_may_prove_of_a_register_is_not_passed() -> None:
+    """37 people, of whom 5 are in the data: with a comparison of splits, three of four who are alike are members."""
+    nodes = (Node("N", "x", (Branch("L", le=0.5), Branch("R", gt=0.5))),)
+    leaves = (Node("L", counts={"p": 2, "q": 1}), Node("R", counts={"p": 1, "q": 1}))
+    chosen = Tree(nodes + leaves, Induction("cart", impurity="entropy", candidates="thresholds"))
+    columns = tuple(Attribute(name, "numeric") for name in "xy")
+    release = Release(Target("t", ("p", "q")), columns, (chosen,))
+    people = pd.DataFrame({"x": [1.0, 1, 0, 0, 0], "y": 0.0, "t": [*"qppqp"]})
+    register = pd.DataFrame({"x": [1.0] * 33 + [0] * 4, "y": [0.0] * 36 + [1]})
+    given: dict[str, Any] = {"population": register, "qi": ["x", "y"], "target": "t"}
+    assert maxent.bounds(release, population=register).summary["membership"]["proved_members"] == 3
+    asked = maxent.review(release, people, **given, max_member=0.99)
+    assert asked.verdict().status == "fail"
+    assert asked.register.membership["proved_members"] == 3
+    for found in (maxent.review(release, people, **given), maxent.estimate(release, population=register)):
+        for limits in ({"max_member": 0.99}, {"max_certain": 0}, {"max_posterior": 0.99}):
+            adversary = {"adversary": "population"} if isinstance(found, maxent.Review) else {}
+            assert found.verdict(**limits, **adversary).status == "cannot_tell"
+    bare = replace(release, trees=(Tree(chosen.nodes),))
+    assert maxent.estimate(bare, population=register).verdict(max_member=0.99).status == "pass"
