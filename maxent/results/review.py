@@ -29,6 +29,7 @@ from maxent.disclosure.limits import (
     ADVERSARY,
     NO_DRAWS_ID,
     ORDERED,
+    UNORDERED,
     LimitCheck,
     Limits,
     NoDraws,
@@ -327,6 +328,8 @@ class Review(Exchanged, Summarised):
         if adversary == ORDERED and "draws_unproved" not in self.row and not draws_of(self.row).told:
             same, why = self._own_rung.figures, self.climb(adversary).missing  # the order tells nothing
             found = rung_of(adversary, replace(same, note=why), limits, self._within)
+            if self.rows_unknown:
+                return untold(found, f"the limit is on somebody who knows the order of the rows, and {UNORDERED}")
             return found if self.release.resampled is None else untold(found, why)
         kept = self._within if adversary == "predictions" else None
         figures = self.climb(adversary, named=stated)

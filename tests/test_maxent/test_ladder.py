@@ -191,6 +191,16 @@ def test_a_limit_on_the_rows_of_a_stripped_forest_is_not_told_as_a_seed_can_be_f
     assert maxent.review(whole, X, y, **given, adversary="rows").verdict().status == "pass"
     with pytest.raises(InvalidInput, match=r"rows_unknown: expected none with adversary='rows', .* found 'shuffled'"):
         maxent.review(whole, X, y, **given, adversary="rows", rows_unknown="shuffled")
+    unknown = maxent.review(whole, X, y, **given, rows_unknown="shuffled")
+    policy["adversary"] = {"rows": "unknown", "rows_reason": "shuffled"}
+    checked = maxent.check(unknown.release, truth, policy, truth=truth)
+    assert (unknown.verdict("rows", max_certain=12).status, checked.status) == ("cannot_tell", "cannot_tell")
+    why = rung(checked, "rows").why
+    assert (
+        why
+        == "the limit is on somebody who knows the order of the rows, and the order of the rows is taken to be unknown"
+    )
+    assert unknown.verdict("rows", max_certain=0).status == "fail"
 
 
 def test_the_ladder_has_the_same_five_rungs_everywhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
