@@ -53,6 +53,11 @@ _STOPS = ("mean_tolerance", "mean_gap", "loss_tolerance", "deviance_tolerance", 
 _HELD = {"mean_tolerance": 1e-4, "assumed": True}
 
 
+def stopped_in(wanted: Wanted) -> str:
+    """What is lost where nothing proves where a fit stopped; a training table that is given could not count it."""
+    return STOPPED if wanted.train is None else STOPPED.replace(", --train counts it", "")
+
+
 def statements_of(
     statements: Sequence[Mapping[str, Any]],
     source: str,
@@ -341,7 +346,7 @@ def fitted(model: Any, wanted: Wanted, reader: Reader, source: str) -> Converted
     if training is not None and not {"tolerance", "mean_tolerance"} & set(wanted.parameters):
         content = [_counted(each, source, wanted, classes, training, lost) for each in content]
     else:
-        lost += [UNWEIGHTED] * ("weights" not in keys) + [STOPPED] * ("loss_tolerance" in keys)
+        lost += [UNWEIGHTED] * ("weights" not in keys) + [stopped_in(wanted)] * ("loss_tolerance" in keys)
     if isinstance(getattr(final, "class_weight", None), str) and "class_weight" not in wanted.parameters:
         lost.append(
             "weights of classes as such: the statement has them as numbers, which tell how many have each class"

@@ -18,13 +18,13 @@ from maxent.models.formats.release_reader import Converted, Wanted, model_reader
 from maxent.models.statements.glm import FAMILIES, Term
 from maxent.models.statements.glm_models import (
     PARAMETERS,
-    STOPPED,
     UNWEIGHTED,
     classes_in,
     counted_printed,
     entry,
     said,
     statements_of,
+    stopped_in,
     whole,
 )
 from maxent.models.statements.statement import decimals
@@ -138,7 +138,7 @@ class Printed:
         release = statements_of([statement], self.source, wanted, classes, self.target, people)
         lost = [CONTRASTS] if any("level" in term for term in terms) else []
         if counted is None:
-            lost += [UNWEIGHTED] * ("weights" not in statement) + [STOPPED] * stopped
+            lost += [UNWEIGHTED] * ("weights" not in statement) + [stopped_in(wanted)] * stopped
         if family == "logistic" and not told and (tool == "R" or list(classes) != ["0", "1"]):
             named = f"P({target or 'target'} = {of})"
             lost.append(f"the order of the response's levels: {named} is read, of the last class (--param of=CLASS)")

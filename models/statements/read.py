@@ -113,6 +113,12 @@ class MeasuredStatement:
         """Where it stands, as constraints name it."""
         return f"{self.people.source}, {self.statement.source}"
 
+    @property
+    def says(self) -> str:
+        """What it says in words, its figure."""
+        said = next(self.rows([(one.low, one.high) for one in self.sums]), None)
+        return "" if said is None else said.says.partition(", lower side")[0].partition(", upper side")[0]
+
     def rows(self, box: Box = ()) -> Iterator[LinearStatement]:
         """Its rows, or those where each sum lies between two ends, in the order of the classes that were asked for."""
         for row in self.statement.given(self.people, box) if box else self.statement.rows(self.people):

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 # Error of numbers that programs computed in double precision before they printed them, as a share of their size.
 COMPUTED = 1e-12
+# The largest number of a document, whose square is a double, too, and the most places before or after the point.
+LARGEST, PLACES = 1e100, 400
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -364,8 +366,9 @@ class Keys:
         found = self.raw(key)
         if found is None and default is not None:
             return default
-        if not is_number(found) or not isfinite(found) or found < least:  # type: ignore[operator, arg-type]
-            self.refuse(key, "a finite number" + (f", at least {least:g}" if isfinite(least) else ""))
+        if not is_number(found) or not abs(found) <= LARGEST or found < least:  # type: ignore[operator, arg-type]
+            bounded = f"a number, at most {LARGEST:g}"
+            self.refuse(key, bounded + (f" and at least {least:g}" if isfinite(least) else ""))
         return float(found)  # type: ignore[arg-type]
 
     def whole(self, key: str, default: int | None = None, low: int = 0) -> int | None:
@@ -399,11 +402,14 @@ class Keys:
         try:
             if isinstance(found, (Unreadable, bool)) or found is None:
                 raise ValueError
-            value = Fraction(found if isinstance(found, (int, str)) else repr(float(found)))  # type: ignore[arg-type]
             shown = found if isinstance(found, str) else repr(found)
+            if abs(seen := decimals(shown)) > PLACES:
+                raise ValueError
+            value = Fraction(found if isinstance(found, (int, str)) else repr(float(found)))  # type: ignore[arg-type]
+            if abs(value) > LARGEST:
+                raise ValueError
         except (ValueError, OverflowError, ZeroDivisionError, TypeError):
-            self.refuse(key, "a number as it was printed")
-        seen = decimals(shown)
+            self.refuse(key, f"a number as it was printed, at most {LARGEST:g}")
         if given is not None and (given < 0 or not isinstance(found, str)):  # 120 in tens, 45.0 in ones
             seen = min(seen, given) if (value * Fraction(10) ** given).denominator == 1 else seen
         if given is not None and seen > given:
@@ -454,6 +460,9 @@ class Keys:
                 inner = self.inner(f"{self.where}, {key} {name(column)}", said)
                 limits = {sign: inner.number(sign) for sign in SIGNS if sign in inner}
                 inner.close(*SIGNS)
+                for one, other in (("gt", "ge"), ("lt", "le")):
+                    if one in limits and other in limits:
+                        inner.refuse(other, f"{one} or {other}, as both are limits of one side")
                 if not limits:
                     self.refuse(key, f"limits of {name(column)}: gt, ge, lt or le", "none")
                 self.use(column, numbers=True)

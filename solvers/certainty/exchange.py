@@ -323,8 +323,7 @@ def false_statements(
             sums = float(low[mine]) * said.unit, float(high[mine]) * said.unit
             true = _figure(program, str(said.origin), truth) if said.weights is not None else ""
             yield FalseStatement(said.origin, said.says, true or _given_by(program, truth, said, sums))
-    for source in beside.missed(people):
-        says = next((row.says for row in program.linear if str(row.origin) == source), "")
+    for source, says in beside.missed(people):
         yield FalseStatement(source, says, _figure(program, source, truth))
     for source, printed in beside.printed(people):
         if printed is False:

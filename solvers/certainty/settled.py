@@ -166,9 +166,10 @@ class NotLinear:
         """Whether people of each class, shape (n_qi, n_classes), agree with it."""
         return next(self.missed(people), None) is None and all(printed for _, printed in self.printed(people))
 
-    def missed(self, people: FloatArray) -> Iterator[str]:
-        """Sources of statements whose cases people of each class, shape (n_qi, n_classes), miss."""
-        return (source for each in self._cases if not each.hold(people) for source in each.sources)
+    def missed(self, people: FloatArray) -> Iterator[tuple[str, str]]:
+        """Statements whose cases people of each class, shape (n_qi, n_classes), miss, and what they say."""
+        missed = (one for each in self._cases if not each.hold(people) for one in each.statements)
+        return ((one.source, one.says) for one in missed)
 
     def printed(self, people: FloatArray) -> Iterator[tuple[str, bool | None]]:
         """Statements that are printed so, and whether people of each class print them; None where it is not known."""

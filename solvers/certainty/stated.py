@@ -324,7 +324,7 @@ def contradicting(program: Program, clock: Clock, *, whole: bool = False) -> Con
     rest still does (a deletion filter), so that in the end none can be; then one row of these after another.
     """
     cases = cases_of(program)
-    by_cases = frozenset[str]() if cases is None else cases.sources
+    by_cases = {} if cases is None else {each.source: each.says for each in cases.statements}
     wrong = [each for each in program.contradictions if each.origin.node is None and str(each.origin) not in by_cases]
     if wrong:
         return Contradiction(((wrong[0].origin, wrong[0].says),))
@@ -355,7 +355,7 @@ def contradicting(program: Program, clock: Clock, *, whole: bool = False) -> Con
         return found
 
     def named(said: Mapping[Source, Linear], core: Container[Source]) -> tuple[tuple[Origin, str], ...]:
-        return tuple((row.origin, row.says) for name, row in said.items() if name in core)
+        return tuple((row.origin, by_cases.get(name[0], row.says)) for name, row in said.items() if name in core)
 
     core = filtered({source_of(row) for row in program.linear}, source_of)
     if not any(name in by_cases for name, _ in core) and (core or not (whole or by_cases)):

@@ -599,7 +599,7 @@ def glm(digits: int | None = None, **more: Any) -> Fact:
         ),
         (
             {"kind": "linear", "weight": "age", "class": "yes", "equals": 90, "within": None},
-            "within: expected a finite number, at least 0",
+            "within: expected a number, at most 1e+100 and at least 0",
         ),
         (
             {"kind": "sd", "of": "age", "class": "yes", "equals": "-1"},
@@ -616,6 +616,22 @@ def glm(digits: int | None = None, **more: Any) -> Fact:
         (
             {"kind": "count", "class": "yes", "equals": 1, "where": {"age": {"above": 30}}},
             "above: expected one of ge, gt, le, lt, found an unknown key",
+        ),
+        (
+            {"kind": "count", "class": "yes", "equals": 1, "where": {"age": {"gt": 30, "ge": 31}}},
+            "where age: ge: expected gt or ge, as both are limits of one side, found 31",
+        ),
+        (
+            {"kind": "sd", "of": "age", "class": "yes", "equals": "1e400"},
+            "equals: expected a number as it was printed, at most 1e+100, found '1e400'",
+        ),
+        (
+            {"kind": "mean", "of": "age", "class": "yes", "equals": "1e-999999999"},
+            "equals: expected a number as it was printed, at most 1e+100, found '1e-999999999'",
+        ),
+        (
+            {"kind": "linear", "weight": -1e300, "class": "yes", "at_least": 0},
+            "weight: expected a number, at most 1e+100, found -1e+300",
         ),
     ],
 )
@@ -1246,6 +1262,15 @@ def test_a_deviation_that_the_table_contradicts_is_named_with_its_mean(mean: int
     with pytest.raises(InvalidInput) as refused:
         maxent.bounds(document(FRAME.assign(y="no"), *said), FRAME, level="linear")
     assert [problem.where for problem in refused.value.problems] == [named]
+
+
+def test_a_deviation_that_nobody_has_is_named_by_its_figure() -> None:
+    """Nobody is as old as anybody else."""
+    said = {"kind": "sd", "of": "age", "class": "yes", "equals": "0.00"}
+    with pytest.raises(InvalidInput, match=r"found standard deviation of age of yes 0$"):
+        maxent.bounds(
+            document(pd.DataFrame({"age": [1.0, 2.0, 3.0], "y": "no"}), said), pd.DataFrame({"age": [1.0, 2, 3]})
+        )
 
 
 def test_margins_are_asked_before_finer_cells(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -275,6 +276,15 @@ def test_each_check_passes_fails_and_cannot_be_told(matters: Matters, id_: str, 
     assert not found.said.endswith(".")
     if status == "fail":
         assert found.figure is not None or "interval" in check.what
+
+
+def test_cells_that_may_be_empty_are_counted_in_words(matters: Matters) -> None:
+    """A range is of cells or leaves, and no interval of people."""
+    for id_, words in (
+        ("MX103", r"in a leaf: from \d+ to \d+ cells, at most"),
+        ("MX104", r"class: from \d+ to \d+ of them"),
+    ):
+        assert re.search(words, CHECKS[id_].judge(matters["labels"], 0).said)
 
 
 TENS, LABEL = {"counts": {"no": 10, "yes": 10}}, {"label": "no"}

@@ -482,6 +482,7 @@ def test_a_training_table_that_does_not_fit_says_what_it_lacks() -> None:
     ):
         found = fitted_statements(model, wanted_of(target, train=table), reader_of(None), "model")
         assert any(f"what the training table tells of the fit: {why}" in each for each in found.lost)
+        assert not any("--train counts it" in each for each in found.lost)
     assert not fitted_statements(model, wanted_of("y", train=people), reader_of(None), "model").lost
 
 

@@ -212,11 +212,15 @@ def _min_cell(of: Matter, limit: int) -> Finding:
     return _fewest(of, name, _cells(of), _beside(of).least, limit, why=_UNCOUNTED)
 
 
-def _most(of: Matter, name: str, sure: int, possible: float, told: Sequence[str], limit: int) -> Finding:
+def _most(
+    of: Matter, name: str, sure: int, possible: float, told: Sequence[str], limit: int, unit: str = ""
+) -> Finding:
     """A finding about a number from ``sure`` to ``possible``, of which statements have ``told`` some, by sources."""
     beside = _beside(of)
     why, source = beside.why or _reason(of, _UNCOUNTED), f"({told[0]})" if told else ""
     most = possible if beside.complete else inf
+    if unit and sure < most < inf:
+        name, source = f"{name}:", f"{unit} {source}".strip()
     return within(name, sure, most, limit, bound="at most", sure=not beside.why, why=why, by=source)
 
 
@@ -224,7 +228,7 @@ def _max_zeros(of: Matter, limit: int) -> Finding:
     low, high = _cells(of)
     empty = _beside(of).empty
     sure, possible = int((high == 0).sum()) + len(empty), int((low == 0).sum()) + len(empty)
-    return _most(of, f"counts of 0 of a class in a leaf{_also(of)}", sure, possible, empty, limit)
+    return _most(of, f"counts of 0 of a class in a leaf{_also(of)}", sure, possible, empty, limit, "cells")
 
 
 def _each_column(of: Matter) -> Iterator[CountBounds]:
@@ -245,7 +249,7 @@ def _max_pure(of: Matter, limit: int) -> Finding:
         possible = max(possible, int((~several & (bounds.high[:, -1] >= 1)).sum()))
     pure, maybe = _beside(of).pure(len(of.review.release.target.classes))
     name = f"leaves{_also(of, 's')} whose people all have one class"
-    return _most(of, name, sure + len(pure), possible + len(pure) + maybe, pure, limit)
+    return _most(of, name, sure + len(pure), possible + len(pure) + maybe, pure, limit, "of them")
 
 
 def _states_means(of: Matter) -> bool:
