@@ -136,8 +136,16 @@ class Case:
         return np.asarray(self.truth.sum(axis=0), np.float64)
 
     def knowing_classes(self) -> Case:
-        """The same of an adversary who knows how many people have each class; people are placed once."""
-        found = replace(self, informed=True)
+        """The same of an adversary who knows how many people have each class."""
+        return self._placed_alike(informed=True)
+
+    def not_knowing_classes(self) -> Case:
+        """The same of an adversary who does not."""
+        return self._placed_alike(informed=False, marginal=None)
+
+    def _placed_alike(self, **changes: Any) -> Case:
+        """The same with changes; people are placed once."""
+        found = replace(self, **changes)
         for shared in ("_cells", "_covering"):
             object.__setattr__(found, shared, getattr(self, shared))
         return found

@@ -89,6 +89,11 @@ class Climb:
         truth = self.case.truth
         return None if truth is None else float(truth.sum(axis=0).max() / truth.sum())
 
+    @property
+    def informed(self) -> bool:
+        """Whether who has the table knows how many people have each class, which is not published."""
+        return self.known.of_verdict(self.case).of_each_class is not None
+
     def _figures(self, adversary: str, named: bool) -> Figures:
         if adversary == "population":
             return self._population()
@@ -228,7 +233,7 @@ class Climb:
 
     def _all_but_one(self) -> Figures:
         """Which classes of each person agree with all that is stated, where the class of everybody else is known."""
-        case, truth = self.case, self.case.truth
+        case, truth = self.case.not_knowing_classes(), self.case.truth
         if truth is None:
             return Figures(missing="nothing says what the classes of the others are (--truth)")
         release = case.release
@@ -240,8 +245,10 @@ class Climb:
 
         program, drawn = self.program, has_likelihood(case.release)
         known = replace(self.known, noise="likelihood") if drawn else self.known
-        informed = known.of_verdict(case).of_each_class is not case.of_each_class
-        if program is None or informed or (drawn and program.likelihood is None):
+        if known.kinds and "marginal" in known.kinds:
+            known = replace(known, knowledge=[kind for kind in known.kinds if kind != "marginal"])
+            program = None
+        if program is None or self.informed or (drawn and program.likelihood is None):
             program = compile_case(case, known)
         if next(false_statements(program, truth), None) is not None:
             return Figures(missing="the classes of the table do not agree with what is stated")
@@ -487,8 +494,7 @@ def _of_others(case: Case, program: Program, left: BoolArray, full: bool) -> Fig
         row["sensitive"] = {**found, "certain_proved": found["exposed"], "certain_at_most": most}
     told = []
     if certain == people:
-        counted = all(c.kind == "counts" for c in program.linear if c.kind not in ("label", "marginal", "n"))
-        why = f"{EXACT}: " * (counted and bool(program.linear))
+        why = f"{EXACT}: " * ({c.kind for c in program.linear} - {"label", "marginal", "n"} == {"counts"})
         told = [f"{why}with everybody else's class one class is left of each"]
     elif not full or program.unread:
         told = ["more is stated than was evaluated: other classes may be ruled out, too"]

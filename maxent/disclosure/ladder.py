@@ -129,13 +129,16 @@ class Figures:
             return ""
         return f"; {max(alone.get('certain') or 0, proved_of(alone) or 0):,} of a sensitive class"
 
-    def raised(self, by: Figures, name: str) -> Figures:
-        """The same for an adversary whose knowledge contains another's: who proves and guesses as much, or more."""
+    def raised(self, by: Figures, name: str, *, proofs: bool = True) -> Figures:
+        """The same for an adversary whose knowledge contains another's: who proves and guesses as much, or more.
+
+        Without ``proofs`` what the other proves rests on more than this one knows.
+        """
         if self.missing:
             return self
         row, least, notes = dict(self.row), by.right_guesses or 0.0, [self.note]
         proved, certain, worst, alike = self.certain_proved, self.certain, self.worst, self.alike
-        if (by.certain_proved or 0) > (proved or 0):
+        if proofs and (by.certain_proved or 0) > (proved or 0):
             proved, worst, alike = by.certain_proved or 0, by.worst, by.alike
             certain = max(certain or 0, proved)
             row |= {"certain": certain, "certain_proved": proved, "exposed": proved} if row else {}
@@ -148,7 +151,7 @@ class Figures:
             row["pure"] = max(row.get("pure") or 0, by.row["pure"])
         if "sensitive" in row and "sensitive" in by.row:
             alone, others = row["sensitive"], by.row["sensitive"]
-            keys = (*AS_WELL, "certain", "exposed", "proved_least", "pure")
+            keys = (*AS_WELL, "pure", *("certain", "exposed", "proved_least") * proofs)
             here = (key for key in keys if others.get(key) is not None)
             row["sensitive"] = {**alone, **{key: max(alone.get(key) or 0, others[key]) for key in here}}
         right = self.right_guesses

@@ -114,6 +114,11 @@ class Climbing(Protocol):
         """The share of the most frequent class in truth, beside which all rungs stand; None without the truth."""
         ...
 
+    @property
+    def informed(self) -> bool:
+        """Whether who has the table knows how many people have each class, which is not published."""
+        ...
+
 
 class Registered(Protocol):
     """What an adversary with a register infers."""
@@ -334,7 +339,8 @@ class Review(Exchanged, Summarised):
         kept = self._within if adversary == "predictions" else None
         figures = self.climb(adversary, named=stated)
         if first in CONTAINS[adversary]:
-            figures = figures.raised(self._own_rung.figures, first)
+            proofs = adversary != "all_but_one" or not self.climb.informed
+            figures = figures.raised(self._own_rung.figures, first, proofs=proofs)
         return self._with_draws(rung_of(adversary, figures, limits, kept))
 
     def _with_draws(self, rung: Rung) -> Rung:

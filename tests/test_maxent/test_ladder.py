@@ -523,6 +523,27 @@ def test_only_counts_are_called_exact_counts() -> None:
     of_scores = rung(maxent.review(boosted, X, y, qi=["A", "B"]), "all_but_one")
     assert of_scores.figures.certain_proved == len(X)
     assert "exact counts" not in of_scores.why
+    labels = Release(
+        Target("Y", ("no", "yes")), (Attribute("A", values=("x", "y")),), (split({"label": "yes"}, {"label": "no"}),)
+    )
+    people = pd.DataFrame({"A": ["x", "y"], "Y": ["yes", "no"]})
+    of_labels = rung(maxent.review(labels, people, target="Y", qi=["A"]), "all_but_one")
+    assert of_labels.why.endswith("; with everybody else's class one class is left of each")
+
+
+def test_who_knows_all_but_one_is_told_no_base_rate(tmp_path: Path) -> None:
+    """Two of three labels leave both classes open to whoever does not know how many have each."""
+    nodes = split({"counts": {"no": 0, "yes": 3}}, {"label": "no", "n": 3})
+    release = Release(Target("Y", ("no", "yes")), (Attribute("A", values=("x", "y")),), (nodes,))
+    people = pd.DataFrame({"A": ["x"] * 3 + ["y"] * 3, "Y": ["yes"] * 3 + ["no"] * 3})
+    found = maxent.review(release, people, qi=["A"], target="Y", max_certain=2)
+    assert [rung(found, name).figures.certain_proved for name in ("table", "all_but_one")] == [6, 3]
+    sizes = tmp_path / "sizes.csv"
+    people.groupby("Y").size().rename("count").reset_index().to_csv(sizes, index=False)
+    policy = {"limits": {"max_certain": 2, "all_but_one": {"max_certain": 3}}, "adversary": {"marginal": str(sizes)}}
+    checked = maxent.check(release, people[["A"]], policy, truth=people)
+    assert [rung(checked, name).figures.certain_proved for name in ("table", "all_but_one")] == [6, 3]
+    assert rung(checked, "all_but_one").status == "fail"  # for leaves of one class in truth, as for the table
 
 
 def dossier_words(tmp_path: Path, name: str = "dossier.html") -> list[str]:
