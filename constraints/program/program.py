@@ -192,8 +192,8 @@ class Unread:
     """
 
     what: str
-    trees: int
-    leaves: int
+    trees: int = 0
+    leaves: int = 0
     of: tuple[tuple[int, int], ...] = ()
     refuted: bool = False
 
@@ -223,8 +223,7 @@ def unread_in(noticed: Noticed, program: Program | None = None) -> tuple[Unread,
     So are draws, unless there are equations about rows in training order.
     """
     draws = None if program is None or program.by_rows else program.release.draws
-    kept = (Unread(what, 0, 0) for what in kept_apart(draws, noticed.aside))
-    return (*(() if program is None else program.unread), *kept)
+    return (*(() if program is None else program.unread), *map(Unread, kept_apart(draws, noticed.aside)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,7 +33,7 @@ from maxent.disclosure.measures import (
 )
 from maxent.models.arrays import BoolArray, FloatArray, IntArray, run_ends
 from maxent.models.defenses.method import CERTAIN
-from maxent.models.tables.cells import own_names
+from maxent.models.tables.cells import named_frame, own_names
 from maxent.models.tables.classes import marginal
 
 if TYPE_CHECKING:
@@ -218,15 +218,9 @@ class Inference:
 
     @cached_property
     def _posterior(self) -> DataFrame:
-        import pandas as pd
-
-        frame = self.program.table.frame()
-        columns = [frame.iloc[:, i] for i in range(frame.shape[1])]
-        columns += [pd.Series(p) for p in self.probabilities.T]
-        if self.disclosure.individual is not None:
-            columns.append(pd.Series(self.disclosure.individual))
-        table = pd.concat(columns, axis=1)
-        table.columns = pd.Index(self.columns)
+        individual = [] if self.disclosure.individual is None else [self.disclosure.individual]
+        people = (column for _, column in self.program.table.frame().items())
+        table = named_frame([*people, *self.probabilities.T, *individual], self.columns)
         return table.iloc[self.order].reset_index(drop=True)
 
     def values(self, row: int) -> list[str | float]:

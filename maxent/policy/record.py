@@ -361,12 +361,8 @@ def stands(path: str | PathLike[str], policy: Policy, inputs: Sequence[Hashed], 
     """Whether a file is a record with a decision, of the same files, policy, options and version of maxent."""
     from maxent import __version__
 
-    try:
-        with open(path, encoding="utf-8") as file:
-            found: Any = json.load(file)
-    except (OSError, ValueError, RecursionError):
-        return False
-    if not isinstance(found, dict) or any(shape_problems(found, schema())) or found["decision"] == UNDECIDED:
+    found = _recorded(path)
+    if found is None or found["decision"] == UNDECIDED:
         return False
     folder = os.path.dirname(os.path.abspath(path))
     now = {
@@ -386,17 +382,22 @@ def stands(path: str | PathLike[str], policy: Policy, inputs: Sequence[Hashed], 
     return as_json_text(now) == as_json_text(then)
 
 
-def _standing(path: str | PathLike[str], record: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The record that a file has already, where it says the same but for its date and the decision; else None.
-
-    One with a decision also stands where reports were written again: it has the hashes of those that were decided on.
-    """
+def _recorded(path: str | PathLike[str]) -> dict[str, Any] | None:
+    """The record in a file; None where there is none."""
     try:
         with open(path, encoding="utf-8") as file:
             found: Any = json.load(file)
     except (OSError, ValueError, RecursionError):
         return None
-    if not isinstance(found, dict) or any(shape_problems(found, schema())):
+    return found if isinstance(found, dict) and not any(shape_problems(found, schema())) else None
+
+
+def _standing(path: str | PathLike[str], record: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The record that a file has already, where it says the same but for its date and the decision; else None.
+
+    One with a decision also stands where reports were written again: it has the hashes of those that were decided on.
+    """
+    if (found := _recorded(path)) is None:
         return None
     renewed = found | {key: record[key] for key in ("created", "decision")}
     if found["decision"] != UNDECIDED:

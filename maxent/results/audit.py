@@ -34,7 +34,7 @@ from maxent.disclosure.measures import audited, told_apart_in
 from maxent.models.display import Display, counted
 from maxent.models.files.output import AUDIT
 from maxent.models.nodes import nodes_at, parts_of
-from maxent.models.tables.cells import own_names
+from maxent.models.tables.cells import named_frame, own_names
 from maxent.results.solved import AttackReport, Drawing, draws_told
 
 if TYPE_CHECKING:
@@ -306,7 +306,8 @@ def people_table(audit: Findings) -> DataFrame | None:
     ]
     known = [(str(name), shown[name].to_numpy()) for name in shown.columns]
     columns = _own(columns, [attribute.name for attribute in audit.people.attributes])
-    return _frame([(name, values[order]) for name, values in [*known, *columns]])
+    shown_columns = [*known, *columns]
+    return named_frame((values[order] for _, values in shown_columns), (name for name, _ in shown_columns))
 
 
 def _leaf_columns(audit: Findings, number: int) -> list[tuple[str, Column]]:
@@ -452,17 +453,8 @@ def _known(values: FloatArray, known: BoolArray) -> Column:
 
 def _stacked(trees: Sequence[list[tuple[str, Column]]]) -> DataFrame:
     """The rows of all trees, one below the other."""
-    columns = [(name, np.concatenate([tree[j][1] for tree in trees])) for j, (name, _) in enumerate(trees[0])]
-    return _frame(columns)
-
-
-def _frame(columns: Sequence[tuple[str, Column]]) -> DataFrame:
-    """Columns as a DataFrame."""
-    import pandas as pd
-
-    frame = pd.DataFrame({j: values for j, (_, values) in enumerate(columns)})
-    frame.columns = pd.Index([name for name, _ in columns], dtype=object)
-    return frame
+    columns = (np.concatenate([tree[j][1] for tree in trees]) for j in range(len(trees[0])))
+    return named_frame(columns, (name for name, _ in trees[0]))
 
 
 def _copied(value: Any) -> Any:

@@ -16,7 +16,7 @@ from maxent.constraints.program.program import unread_in
 from maxent.disclosure.limits import Limits, Verdict, judge_rows
 from maxent.models.display import ROWS, Display, Shown, counted
 from maxent.models.files.output import BOUNDS, WITNESSES
-from maxent.models.tables.cells import own_names, value_in_words
+from maxent.models.tables.cells import named_frame, own_names, value_in_words
 from maxent.results.proof import STATUS, Proof
 from maxent.results.solved import Brief, Drawing, draws_told, noted
 from maxent.results.text.estimate import contradiction_lines, in_sentence, kinds_line, surest_rows
@@ -208,8 +208,6 @@ class ProvedBounds(Brief, Proof):
         """
         if self.parts is not None:
             return self.parts.rows()
-        import pandas as pd
-
         program, order = self.program, self.order
         n_classes, names = program.n_classes, np.array(level_names(), object)
         people = program.table.frame()
@@ -228,12 +226,9 @@ class ProvedBounds(Brief, Proof):
             known = np.where(self.worlds.known[:, None], self.worlds.weighed.posterior, np.nan)
             ours += [known[order].ravel(), self.worlds.estimate[order].ravel()]
             names_of_ours += ["worlds", "estimate"]
-        columns = [rows.iloc[:, i] for i in range(rows.shape[1])] + [pd.Series(values) for values in ours]
         attributes = [a.name for a in program.table.attributes]
-        table = pd.concat(columns, axis=1)
-        added = own_names(names_of_ours, attributes)
-        table.columns = pd.Index([*attributes, *added])
-        return table
+        names_of_all = [*attributes, *own_names(names_of_ours, attributes)]
+        return named_frame([*(column for _, column in rows.items()), *ours], names_of_all)
 
     @property
     def lines(self) -> list[str]:
@@ -322,22 +317,18 @@ def _cells(found: ProvedBounds, row: int) -> list[str]:
 
 def witness_frame(program: Program, found: Witness) -> DataFrame:
     """A row for each individual: the public attributes, the class in one world, and that in the other."""
-    import pandas as pd
-
     table = program.table
     attributes = [a.name for a in table.attributes]
     order = np.argsort(table.lines, kind="stable")
     people = table.frame()[attributes].iloc[np.repeat(order, table.counts[order])].reset_index(drop=True)
     classes = np.array(program.release.target.classes, object)
-    columns = [people.iloc[:, i] for i in range(people.shape[1])]
+    columns: list[Any] = [column for _, column in people.items()]
     for masses in (found.one, found.other):
         by_class = np.zeros((len(table), program.n_classes), np.int64)
         np.add.at(by_class, program.cells.owner, masses)
-        columns.append(pd.Series(classes[_each(by_class[order])], dtype=object))
-    frame = pd.concat(columns, axis=1)
+        columns.append(classes[_each(by_class[order])])
     target = program.release.target.name
-    frame.columns = pd.Index([*attributes, *own_names((target, f"{target}_other"), attributes)])
-    return frame
+    return named_frame(columns, [*attributes, *own_names((target, f"{target}_other"), attributes)])
 
 
 def _each(by_class: IntArray) -> IntArray:

@@ -13,7 +13,7 @@ from maxent.constraints.kinds.registry import kinds_of
 from maxent.models.defenses.method import CERTAIN
 from maxent.models.display import ROWS, Display, counted
 from maxent.models.files.output import DIFFERENCE
-from maxent.models.tables.cells import own_names, value_in_words
+from maxent.models.tables.cells import named_frame, own_names, value_in_words
 from maxent.results.proof import STATUS
 from maxent.results.solved import Saved
 from maxent.results.text.estimate import SHOWN_ROWS, contradiction_lines, in_sentence
@@ -116,8 +116,6 @@ class ReleaseDifference(Saved):
         each class ``P(<class>)`` as estimated, ``low(<class>)`` and ``high(<class>)``. Names that an attribute has
         already get the prefix ``maxent_``.
         """
-        import pandas as pd
-
         proof, table, rows = self.proof, self.people.table, self.rows[self.order]
         classes = np.array(proof.program.release.target.classes, object)
         attributes = [a for a in table.attributes if a is not self.people.joined.membership]
@@ -136,9 +134,7 @@ class ReleaseDifference(Saved):
             ours += [(f"low({name})", proof.low[rows, x]), (f"high({name})", proof.high[rows, x])]
         names = [name for name, _ in theirs]
         names += own_names([name for name, _ in ours], names)
-        frame = pd.DataFrame(dict(enumerate(values for _, values in [*theirs, *ours])))
-        frame.columns = pd.Index(names, dtype=object)
-        return frame
+        return named_frame((values for _, values in [*theirs, *ours]), names)
 
     @property
     def own(self) -> Sequence[str]:

@@ -18,7 +18,7 @@ from maxent.disclosure.membership import ProvedMembers, proved_members
 from maxent.models.display import ROWS, Display, counted
 from maxent.models.files.output import ESTIMATE
 from maxent.models.reading import NOTHING, Noticed
-from maxent.models.tables.cells import own_names, value_in_words
+from maxent.models.tables.cells import named_frame, own_names, value_in_words
 from maxent.results.bounds import ProvedBounds
 from maxent.results.solved import Brief, certificate_of, draws_told, noted
 from maxent.results.text.estimate import SHOWN_ROWS, contradiction_lines, in_sentence, kinds_line
@@ -185,13 +185,8 @@ class PopulationEstimate(Brief):
         """
         if self.parts is not None:
             return self.parts.rows()
-        import pandas as pd
-
-        frame = self.program.table.frame()
-        columns = [frame.iloc[:, i] for i in range(frame.shape[1])]
-        columns += [pd.Series(self.membership.member), *(pd.Series(p) for p in self.membership.of_members.T)]
-        table = pd.concat(columns, axis=1)
-        table.columns = pd.Index(self.columns)
+        people = (column for _, column in self.program.table.frame().items())
+        table = named_frame([*people, self.membership.member, *self.membership.of_members.T], self.columns)
         return table.iloc[self.order].reset_index(drop=True)
 
     @property

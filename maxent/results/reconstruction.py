@@ -17,7 +17,7 @@ from maxent.models.display import ROWS, Display, counted
 from maxent.models.errors import Origin
 from maxent.models.files.output import PROVED, SHARES, TABLE, write_atomically
 from maxent.models.reading import NOTHING, Noticed
-from maxent.models.tables.cells import value_in_words
+from maxent.models.tables.cells import named_frame, value_in_words
 from maxent.models.trees.places import assign
 from maxent.results.solved import Saved
 from maxent.results.text.estimate import SHOWN_ROWS
@@ -227,8 +227,6 @@ class Reconstruction(Saved):
 
     @cached_property
     def _table(self) -> DataFrame:
-        import pandas as pd
-
         columns: list[Any] = []
         known = {} if self.known is None else dict(zip(self.known.attributes, range(len(self.value[0])), strict=False))
         for j, of in enumerate(self.atoms.of):
@@ -238,9 +236,7 @@ class Reconstruction(Saved):
             words = [atom.words() for atom in of] if self.atoms.tested[j] else [ANYTHING]
             columns.append(np.array(words, object)[self.value[:, j]])
         columns.append(np.array(self.release.target.classes, object)[self.klass])
-        frame = pd.concat([pd.Series(column) for column in columns], axis=1)
-        frame.columns = pd.Index(self.columns)
-        return frame
+        return named_frame(columns, self.columns)
 
     @property
     def proved(self) -> DataFrame:

@@ -448,9 +448,7 @@ class Review(Exchanged, Summarised):
     def _kept(self) -> list[Unread]:
         """What the model keeps beside its trees, and tells of draws, unless the rows are in training order."""
         ordered = self.estimate is not None and self.estimate.program.by_rows
-        return [
-            Unread(what, 0, 0) for what in kept_apart(None if ordered else self.release.draws, [self.converted.aside])
-        ]
+        return [*map(Unread, kept_apart(None if ordered else self.release.draws, [self.converted.aside]))]
 
     @property
     def unread(self) -> dict[str, Any]:

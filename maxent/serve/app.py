@@ -380,21 +380,13 @@ def _policy(review: Sitting, fields: Mapping[str, Sequence[str]]) -> dict[str, A
 
 @cache
 def _environment() -> Environment:
-    """Templates that escape everything, and fail for what is missing."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
+    """Templates of pages."""
     from maxent.disclosure.limits import NAMES, STATUS_WORDS, WITH, WORDS
+    from maxent.results.html_report.build import templates
 
-    found = Environment(
-        loader=PackageLoader("maxent.serve", TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    found = templates("maxent.serve")
     found.globals |= {"field": FIELD, "limit_names": NAMES, "status_words": STATUS_WORDS, "verdict_words": WORDS}
     found.globals |= {"rung_words": WITH, "rung_limits": {name: NAMES[name] for name in KEYS}, "beside": BESIDE_WORDS}
-    found.filters["capital"] = lambda text: text[:1].upper() + text[1:]
     found.filters["number"] = lambda value: f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
     return found
 

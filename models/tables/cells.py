@@ -30,6 +30,8 @@ from maxent.models.reading import (
 from maxent.models.tables.frame import LISTED, Column, Frame, listed
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from maxent.models.release import Attribute
 
 # Values of a column that look alike: refused, noted or read as one, as the reader is asked to.
@@ -489,6 +491,15 @@ def _used(column: Column) -> np.typing.NDArray[np.bool_]:
 # Names of columns that are ours, beside columns that are called as an attribute is: no two are alike.
 
 PREFIX = "maxent_"
+
+
+def named_frame(columns: Iterable[Any], names: Iterable[str]) -> DataFrame:
+    """Columns side by side, under names of which several may be equal."""
+    import pandas as pd
+
+    frame = pd.DataFrame(dict(enumerate(columns)))
+    frame.columns = pd.Index(list(names), dtype=object)
+    return frame
 
 
 def own_names(ours: Sequence[str], theirs: Collection[str]) -> list[str]:

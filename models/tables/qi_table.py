@@ -15,7 +15,7 @@ from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.files.input_files import FilePath
 from maxent.models.reading import Reader, keep_memory
 from maxent.models.release import Attribute, Release, Target
-from maxent.models.tables.cells import categorical, encoded_columns, own_names, value_in_words, whole
+from maxent.models.tables.cells import categorical, encoded_columns, named_frame, own_names, value_in_words, whole
 from maxent.models.tables.classes import class_names, numbers_in_words
 from maxent.models.tables.frame import Frame, Source, give_back, listed, missing_columns
 from maxent.models.tables.table_files import large_files, read_frame
@@ -100,13 +100,9 @@ class QITable:
 
     def frame(self) -> DataFrame:
         """Return the attributes (strings, floats) and ``count``; row i is quasi-identifier i."""
-        import pandas as pd
-
         names = [attribute.name for attribute in self.attributes]
         columns = [level[codes] for level, codes in zip(self.levels, self.codes.T, strict=True)]
-        frame = pd.DataFrame(dict(enumerate([*columns, self.counts])), index=pd.RangeIndex(len(self)))
-        frame.columns = pd.Index([*names, *own_names(["count"], names)], dtype=object)
-        return frame
+        return named_frame([*columns, self.counts], [*names, *own_names(["count"], names)])
 
     def named(self, index: int) -> dict[str, str | float]:
         """A quasi-identifier as values by the names of attributes."""

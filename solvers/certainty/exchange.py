@@ -342,7 +342,7 @@ def unread_as_false(found: Iterable[FalseStatement]) -> tuple[Unread, ...]:
     told = list(dict.fromkeys(map(str, found)))
     more = len(told) - NAMED
     words = [*told[:NAMED], *[f"{more:,} more statements"] * (more > 0)]
-    return tuple(Unread(each, 0, 0, refuted=True) for each in words)
+    return tuple(Unread(each, refuted=True) for each in words)
 
 
 def _people_in(program: Program, truth: IntArray, region: int) -> IntArray:

@@ -1,4 +1,8 @@
-"""Posterior with all worlds equally likely: exact counts for small parts, random walks for large ones."""
+"""Posterior with all worlds equally likely: exact counts for small parts, random walks for large ones.
+
+Walks alone find no probability exactly, and none where no move leads elsewhere; counting alone leaves out parts of more
+than `UNKNOWNS` unknowns.
+"""
 
 from __future__ import annotations
 

@@ -5,6 +5,8 @@ comparisons themselves as far as they may be missed for what keeps the Lagrangia
 bounded without more ado. Near an optimum boxes would have to be tiny: there squares between the ends make a Lagrangian
 flat enough for relative entropies. Either bound leaves a ball, too, which makes the box smaller. The boxes with the
 largest bounds are looked at together, and cut in two where a chord or a square is off by most.
+
+Without boxes 5 of 145 tests of bounds lose a proof, two of them that an answer of few people is the optimum.
 """
 
 from __future__ import annotations

@@ -24,6 +24,9 @@ proof succeeds in large balls.
 
 All of it holds with other masses in the place of the answer, other multipliers, and with squares taken off Q: that is
 how `maxent.solvers.gap.branch_and_bound` bounds the Lagrangian in a part of the ball.
+
+As a proof of its own it leaves gaps below 1e-9 nats per individual, where the next bound leaves 2e-9 to 4e-9 in the
+same time; nothing else is lost without it.
 """
 
 from __future__ import annotations

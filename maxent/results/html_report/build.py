@@ -486,18 +486,20 @@ def rendered(
     return _environment().get_template(template).render(policy=policy, **marked, **content)
 
 
-@cache
-def _environment() -> Environment:
-    """Templates that escape everything, and fail for what is missing."""
+def templates(package: str) -> Environment:
+    """Templates of a package, which escape everything, and fail for what is missing."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    environment = Environment(
-        loader=PackageLoader("maxent.results.html_report", TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    how: Any = {"autoescape": True, "undefined": StrictUndefined, "trim_blocks": True, "lstrip_blocks": True}
+    found = Environment(loader=PackageLoader(package, TEMPLATES), **how)
+    found.filters["capital"] = lambda text: text[:1].upper() + text[1:]
+    return found
+
+
+@cache
+def _environment() -> Environment:
+    """Templates of reports."""
+    environment = templates("maxent.results.html_report")
     environment.filters |= {
         "percent": html_report_view.percent,
         "distance": html_report_view.distance,
@@ -505,7 +507,6 @@ def _environment() -> Environment:
         "printable": printable,
         "shown": html_report_view.shown,
     }
-    environment.filters["capital"] = lambda text: text[:1].upper() + text[1:]
     environment.globals |= {
         "draw": drawing.draw,
         "overview": overview,
