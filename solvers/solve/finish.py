@@ -117,7 +117,9 @@ def _active(program: LiftedProgram, point: FloatArray) -> Active:
     # The gradient plus multipliers times rows vanishes: they are negative at lower bounds.
     sign = np.where(lower == upper, 0, np.where(below, -1, 1))[near]
     y = np.zeros(own.n_rows)
-    y[near] = fitted(jacobian[near].toarray() * scale, own.gradient(point) * scale, sign)
+    rows = jacobian[near]
+    rows.data *= scale[rows.indices]
+    y[near] = fitted(rows, own.gradient(point) * scale, sign)
     side = np.where(lower == upper, -1, np.where(below & (y < 0), -1, np.where(above & (y > 0), 1, 0)))
     return Active(np.where(side == 0, 0.0, y), side, np.zeros(program.n, np.int64))
 
