@@ -564,12 +564,11 @@ class CellSums:
 def _sums(held: TreeCells, nested: _Nested, found: _Shares, n_values: int, key: IntArray) -> Sums:
     """Sums over some places of a tree, the root among them, by the values that its cells have, whose keys these are."""
     places, size, n = nested.places, len(nested.places) * n_values, len(held.order)
+    there = None
     if size <= 4 * len(key):
         there = np.zeros(size, bool)
         there[key] = True
-        own = np.flatnonzero(there)
-    else:
-        own = np.unique(key)
+    own = np.unique(key) if there is None else np.flatnonzero(there)
 
     def gathered() -> sparse.csr_matrix:
         key = found.of(held.below(nested), n_values)
@@ -579,16 +578,19 @@ def _sums(held: TreeCells, nested: _Nested, found: _Shares, n_values: int, key: 
         share = np.ones(len(order)) if found.share is None else found.share[order]
         return sparse.csr_matrix((share, cell.astype(np.int32), ends), shape=(len(own), n))
 
-    every, moves = _closure(own, nested.above, nested.depth, n_values)
-    return Sums(
-        places,
-        np.searchsorted(every, np.arange(len(places) + 1) * n_values),
-        every,
-        n_values,
-        np.searchsorted(every, own),
-        gathered,
-        tuple(_level(every, below, up) for below, up in moves),
-    )
+    at: IntArray | None = None
+    if there is None:
+        every, moves = _closure(own, nested.above, nested.depth, n_values)
+    else:
+        moves = _marked(there.reshape(-1, n_values), nested.above, nested.depth)
+        every, at = np.flatnonzero(there), np.cumsum(there) - 1
+
+    def number(keys: IntArray) -> IntArray:
+        return np.searchsorted(every, keys) if at is None else at[keys]
+
+    start = np.searchsorted(every, np.arange(len(places) + 1) * n_values)
+    levels = tuple(_level(number, below, up) for below, up in moves)
+    return Sums(places, start, every, n_values, number(own), gathered, levels)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -636,8 +638,20 @@ def _closure(
     return np.sort(np.concatenate(found)), moves
 
 
-def _level(keys: IntArray, below: IntArray, above: IntArray) -> _Level:
+def _marked(there: BoolArray, above: IntArray, depth: IntArray) -> list[tuple[IntArray, IntArray]]:
+    """The same moves, from marks of the keys, shape (n_places, n_values), to which those of keys above are added."""
+    moves: list[tuple[IntArray, IntArray]] = []
+    order = np.argsort(depth, kind="stable")
+    for places in np.split(order, np.cumsum(np.bincount(depth))[:-1])[:0:-1]:
+        i, code = np.nonzero(there[places])
+        up = above[places][i]
+        there[up, code] = True
+        moves.append((places[i] * there.shape[1] + code, up * there.shape[1] + code))
+    return moves
+
+
+def _level(number: Callable[[IntArray], IntArray], below: IntArray, above: IntArray) -> _Level:
     """The blocks of keys ``below``, sorted and grouped by those of ``above``."""
     order = np.argsort(above, kind="stable")
     start = np.flatnonzero(np.diff(above[order], prepend=-1))
-    return _Level(np.searchsorted(keys, below[order]), start, np.searchsorted(keys, above[order][start]))
+    return _Level(number(below[order]), start, number(above[order][start]))

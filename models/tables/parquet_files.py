@@ -124,17 +124,17 @@ def _as_text(array: Any) -> Any:
         array = array.cast(pa.large_string() if _is_text(kind) else pa.large_binary())
     coded = with_dictionary(array)
     indices = whole_places(coded.indices)
-    values = coded.dictionary
+    values, same = coded.dictionary, coded.indices.type == pa.int32() and not coded.indices.null_count
     if len(values) > len(indices):
         # Where pages stop to use a dictionary it grows from batch to batch.
         used = np.unique(indices[indices >= 0])
-        indices = np.where(indices < 0, -1, np.searchsorted(used, indices))
+        indices, same = np.where(indices < 0, -1, np.searchsorted(used, indices)), False
         values = taken(values, arrow_numbers(used))
     texts = _texts(values, indices)
     if texts.null_count:
         absent = np.array([*texts.is_null().to_pylist(), True])
-        indices, texts = np.where(absent[indices], -1, indices), texts.fill_null("")
-    return pa.DictionaryArray.from_arrays(arrow_places(indices), texts)
+        indices, texts, same = np.where(absent[indices], -1, indices), texts.fill_null(""), False
+    return pa.DictionaryArray.from_arrays(coded.indices if same else arrow_places(indices), texts)
 
 
 def _texts(values: Any, indices: IntArray) -> Any:

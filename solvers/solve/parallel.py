@@ -6,7 +6,7 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -274,22 +274,21 @@ def forked(
         if not own:
             join(jobs - len(running))
         mine = next_call(turn, len(first), POLL) if own else None
-        while (running or mine is not None) and not give_up():
-            for pipe in cast("list[Connection]", wait(list(running), POLL if mine is None else 0)):
-                answer = received(pipe)
-                if answer is None:
-                    running.remove(pipe)
-                    join(1)
-                    continue
-                i, found, error = answer
-                if error is not None:
-                    raise error
-                yield i, found
-            if mine is not None:
-                with one_thread():
-                    result = first[mine][1][0]()
-                yield first[mine][0], result
-                mine = next_call(turn, len(first), POLL)
+        with one_thread() if own else nullcontext():  # libraries are looked for each time
+            while (running or mine is not None) and not give_up():
+                for pipe in cast("list[Connection]", wait(list(running), POLL if mine is None else 0)):
+                    answer = received(pipe)
+                    if answer is None:
+                        running.remove(pipe)
+                        join(1)
+                        continue
+                    i, found, error = answer
+                    if error is not None:
+                        raise error
+                    yield i, found
+                if mine is not None:
+                    yield first[mine][0], first[mine][1][0]()
+                    mine = next_call(turn, len(first), POLL)
     except (EOFError, ConnectionError) as error:
         raise BrokenExecutor("a process was ended") from error
     finally:

@@ -662,11 +662,11 @@ def tried(work, *arguments):
     try:
         return work(*arguments)
     except Exception as error:
-        return type(error).__name__, str(error)
-for one in (One(1, 2), Two(1, 2), type("Own", (One,), {})([], 2)):
-    print(one, [(tried(setattr, one, name, 3), tried(delattr, one, name)) for name in "acd"], one.__repr__.__qualname__)
-print(one.a.append(one), one, One.__setattr__.__qualname__)
-print(_repr_fn.__module__, file=sys.stderr)
+        return repr(error)
+for one in (One([]), Two([]), type("Own", (One,), {})([])):
+    print([tried(setattr, one, name, 3) for name in "acd"], [tried(delattr, one, name) for name in "acd"])
+    print(one.a.append(one), one, one.__repr__.__qualname__, one.__setattr__.__qualname__)
+sys.exit(_repr_fn.__module__)
 """
 
 

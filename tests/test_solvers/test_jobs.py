@@ -164,7 +164,7 @@ print("done")
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="no copies elsewhere")
+@pytest.mark.skipif(sys.platform != "linux", reason="workers are copies by fork, which only Linux has")
 def test_copies_load_no_library_that_one_process_can_load_for_all():
     ran = subprocess.run(
         [sys.executable, "-c", COPIES], capture_output=True, text=True, timeout=120, cwd=Path(__file__).parents[1]
