@@ -538,21 +538,8 @@ def review(call: decision_options.Reviewing, limits: dict[str, Any]) -> Review |
 
 # Options of a call that a record has no place for: what is read stands in its paths, and what is told changes nothing.
 UNRECORDED = (
-    *(
-        "model",
-        "X",
-        "y",
-        "control",
-        "population",
-        "gain",
-        "progress",
-        "early",
-        "first",
-        "interruptible",
-        "reading",
-        "dask",
-    ),
-    *("parameters", "sample_weight"),
+    *("model", "X", "y", "control", "population", "gain", "progress", "early", "first", "interruptible"),
+    *("reading", "dask", "parameters", "sample_weight"),
 )
 
 

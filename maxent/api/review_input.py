@@ -227,10 +227,7 @@ def subject_of(
     ``model``, ``X``, ``y``: as for `review`. ``wanted``: ``target``, ``classes``, ``features``, ``qi`` and
     ``parameters`` of `review`. ``reading``: how files are read. ``**numeric``: ``bins`` and ``values`` of `review`.
     """
-    if wanted["qi"] is None or isinstance(wanted["qi"], str):
-        expected = "a list of columns, such as ['age', 'sex']"
-        raise invalid("options", ARGUMENT, "qi", expected, shorten(wanted["qi"]))
-    if any(not isinstance(each, str) for each in _listed(wanted["qi"])):
+    if isinstance(wanted["qi"], str) or any(not isinstance(each, str) for each in _listed(wanted["qi"])):
         raise invalid("options", ARGUMENT, "qi", "a list of columns, such as ['age', 'sex']", shorten(wanted["qi"]))
     main, *others = apart(model)
     found = _subject(main, X, y, wanted, reading, numeric)

@@ -899,12 +899,8 @@ def _beside(
         words = ", ".join(f"{each['what']}{of}" for each, of in zip(unread, where, strict=True))
         why = f"; {worst_case['why']}" if worst_case and "why" in worst_case else ""
         return replace(check, status="cannot_tell", unread=f"as more is stated than is read: {words}{why}")
-    most, printed, right = (
-        float(at_most(worst_case["max_posterior"])),
-        worst_case["printed"],
-        worst_case["right_guesses"],
-    )
-    many = worst_case["certain"]
+    most, printed = float(at_most(worst_case["max_posterior"])), worst_case["printed"]
+    right, many = worst_case["right_guesses"], worst_case["certain"]
     found, words = {
         "max_posterior": (most, "largest posterior {}"),
         "max_certain": (many, "{} person certain" if many == 1 else "{} people certain"),

@@ -729,16 +729,8 @@ def _save(
 
 # Keys of the measures in the table; a measure without a value has no row.
 SHOWN = (
-    "certain",
-    "max_posterior",
-    "bayes_vulnerability",
-    "right_guesses",
-    "base_rate",
-    "uniform",
-    "divergence",
-    "homogeneous_individuals",
-    "exposed",
-    "min_population",
+    *("certain", "max_posterior", "bayes_vulnerability", "right_guesses", "base_rate", "uniform", "divergence"),
+    *("homogeneous_individuals", "exposed", "min_population"),
 )
 
 # Sentences on what was lost that a console shows.

@@ -6,6 +6,9 @@ that is stated and by the others (Gibbs sampling: Geman and Geman, 1984): all pa
 is not caught between two attributes that only go together. How attributes go together is learned from the tables
 meanwhile (`maxent.solvers.worlds.tables.dependence`). What the last tables share is likely; the table that is shown is
 what becomes of them as less and less likely moves are left out (simulated annealing).
+
+Of a bootstrap of 10 trees of depth 5 it gets 10 % of the cells wrong in 8 processor seconds. Intervals and CP-SAT, in
+its place, get 11 % wrong, work until time is up, and say of no cell how likely it is.
 """
 
 from __future__ import annotations
