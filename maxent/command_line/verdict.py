@@ -129,8 +129,8 @@ class AskedDossier:
             check_unused("a dossier: --dossier FILE.html", author=self.author, organisation=self.organisation)
         own = named_files({"--dossier": self.dossier, "--dossier-public": self.dossier_public}, columns)
         for option, path in own.items():
-            if numbers and path is not None and "public" not in option:
-                numbers_beside(path)
+            if numbers and path is not None and (self.dossier is None or "public" not in option):
+                numbers_beside(path, public="public" in option)
         return own
 
     @property
@@ -145,10 +145,14 @@ class AskedDossier:
 
     def write(self, found: Any, texts: Mapping[str, str], *, numbers: bool = True) -> None:
         """Write them of a result; ``numbers``: whether their numbers stand beside them, as there is no record."""
-        more = {"author": self.author or "", "organisation": self.organisation or "", "numbers": numbers}
-        for path, public in ((self.dossier, False), (self.dossier_public, True)):
-            if path is not None:
-                found.dossier(path, public=public, **texts, **more)
+        more = {"author": self.author or "", "organisation": self.organisation or ""}
+        if self.dossier is not None:
+            found.dossier(self.dossier, **texts, **more, numbers=numbers)
+        if self.dossier_public is not None:
+            alone = numbers and self.dossier is None
+            found.dossier(self.dossier_public, public=True, **texts, **more, numbers=alone)
+            if alone:
+                tell("the record beside the public dossier, .confidential.json, describes people: do not publish it")
 
 
 @dataclass(frozen=True, slots=True)

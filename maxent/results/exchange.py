@@ -107,10 +107,10 @@ class Exchanged:
         title, purpose, author, organisation : str
             Texts of the first page.
         public : bool
-            Whether people are left out, and no numbers written beside it.
+            Whether people are left out.
         numbers : bool
-            Whether the record, which has its numbers, is written beside it, as .json; with a record of its own it need
-            not be.
+            Whether the record, which has its numbers, is written beside it, as .json, of a public one as
+            .confidential.json; with a record of its own it need not be.
 
         Returns
         -------
@@ -123,7 +123,7 @@ class Exchanged:
         names = report_names(path, len(accounts)) if len(accounts) > 1 else (os.fspath(path),)
         for name, each in zip(names, accounts, strict=True):
             texts = Texts(title or each.texts[0], author, organisation, purpose or each.texts[1])
-            save_dossier(each, name, texts, public=public, numbers=numbers and not public)
+            save_dossier(each, name, texts, public=public, numbers=numbers)
         return names
 
     def sacro(self, path: str | os.PathLike[str]) -> None:

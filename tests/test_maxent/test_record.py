@@ -549,6 +549,18 @@ def test_the_numbers_beside_a_dossier_are_its_record(reviewed: Path) -> None:
     assert maxent.verify(reviewed / "dossier.json").exit_status == 0
 
 
+def test_a_public_dossier_alone_has_its_record_beside_it_by_a_name_that_says_confidential(tmp_path: Path) -> None:
+    asked = ["review", str(D1 / "tree.json"), str(D1 / "truth.csv"), "--target", "Salary", "--qi", "Education,Country"]
+    assert main([*asked, "--max-certain", "0", "--dossier-public", str(tmp_path / "page.html")]) == 0
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["page.confidential.json", "page.html"]
+    record = tmp_path / "page.confidential.json"
+    told = json.loads(record.read_text(encoding="utf-8"))
+    assert told["dossier"]["published"]["people"] == 11
+    assert maxent.verify(record).exit_status == 0
+    (tmp_path / "page.html").write_text("another", encoding="utf-8")
+    assert maxent.verify(record).exit_status == 3
+
+
 def test_a_review_of_no_files_has_a_dossier_and_no_record(tmp_path: Path) -> None:
     people = pd.read_csv(D1 / "truth.csv")
     found = maxent.review(str(D1 / "tree.json"), people, target="Salary", qi=["Education", "Country", "Gender"])

@@ -600,9 +600,12 @@ NO_LIMIT = "has figures and no verdict: no limit names it."
 FORMAT, RECORD_FORMAT = "maxent-dossier/1", "maxent-record/1"
 
 
-def numbers_beside(path: str | PathLike[str]) -> str:
-    """The file beside a dossier that has its numbers; refused where something else is there."""
-    beside = os.path.splitext(os.fspath(path))[0] + ".json"
+def numbers_beside(path: str | PathLike[str], *, public: bool = False) -> str:
+    """The file beside a dossier that has its numbers; refused where something else is there.
+
+    Beside a ``public`` one it is named confidential: a record has people in it, and checksums of their tables.
+    """
+    beside = os.path.splitext(os.fspath(path))[0] + (".confidential" * public) + ".json"
     if os.path.exists(beside):
         try:
             with open(beside, encoding="utf-8") as file:
@@ -628,11 +631,11 @@ def save_dossier(
     if review.estimate is None:
         expected = "a review with an estimate: give it more time (time_limit=), or review fewer trees"
         raise invalid("dossier", "review", "estimate", expected, review.unsolved)
-    beside = numbers_beside(path) if numbers else None
+    beside = numbers_beside(path, public=public) if numbers else None
     view = dossier_of(given, texts, public=public)
     write_text(path, rendered("dossier.html.j2", view=view, people_words=people))
     if beside is not None and given.record is not None:
-        given.record(beside, written={"dossier": path})
+        given.record(beside, written={"dossier_public" if public else "dossier": path})
     elif beside is not None:
         document = {
             "format": FORMAT,
