@@ -26,7 +26,7 @@ from maxent.disclosure.limits import STATUS_WORDS, UNTRIED, Reached
 from maxent.models.draws import SEEDS
 from maxent.models.formats.registry import load_release
 from maxent.models.formats.release_reader import UNPROVEN
-from maxent.models.release import Release
+from maxent.models.release import Attribute, Branch, Node, Release, Rounded, Target, Tree
 from maxent.models.statements.read import parse_statements
 from maxent.policy.checks.context import Matter
 from maxent.policy.checks.page import PAGE, page
@@ -468,6 +468,25 @@ def test_policies_that_are_shipped(name: str, status: int, capsys: Any) -> None:
     printed = capsys.readouterr()
     assert "verdict: FAIL" in printed.out
     assert "beyond the stated limits" in printed.err
+
+
+@pytest.mark.parametrize(("below", "shown", "status"), [(8, {}, "pass"), (6, {}, "fail"), (8, {"n": 43}, "fail")])
+def test_a_release_that_follows_the_rule_of_opensafely_passes_it(
+    below: int, shown: dict[str, int], status: str
+) -> None:
+    """40 and 3 people in a leaf: 3 are redacted, all others rounded to 5, and 43 in all would give the 3 back."""
+    rounded = None if shown else Rounded(5, "nearest")
+    counts = ({"no": 40, "yes": 0}, {"no": 27 - 2 * (not shown), "yes": 30})
+    branches = Branch("L", le=0.5), Branch("R", gt=0.5)
+    tree = Tree((Node("N", "a", branches), Node("L", counts=counts[0], **shown), Node("R", counts=counts[1])))
+    more: dict[str, Any] = {"suppressed_below": below, "rounded": rounded}
+    release = Release(Target("ill", ("no", "yes")), (Attribute("a", "numeric"),), (tree,), **more)
+    people = pd.DataFrame({"a": [0] * 43 + [1] * 57, "ill": ["no"] * 40 + ["yes"] * 3 + ["no"] * 27 + ["yes"] * 30})
+    found = maxent.check(release, people[["a"]], "opensafely", truth=people)
+    [cell] = [row.finding for row in found.rows if row.check.id == "MX102"]
+    assert cell.status == status, cell.said
+    assert ("1 redacted count apart" in cell.said) == (status == "pass")
+    assert found.status == status, found.lines
 
 
 def people_of(many: int) -> pd.DataFrame:

@@ -13,6 +13,7 @@ from maxent.attacks.linking import NO_CLASS, CountBounds, background_knowledge, 
 from maxent.constraints.program.program import CHOICES
 from maxent.disclosure.limits import CHECK_WORDS, IDS
 from maxent.models.columns import NOTHING
+from maxent.models.display import counted
 from maxent.models.nodes import each, parts_of, statements_of
 from maxent.policy.checks.context import (
     GROUP,
@@ -207,9 +208,24 @@ def _cells(of: Matter) -> tuple[FloatArray, FloatArray]:
     return np.minimum(low, 1.0) if _draws(of) else low, high
 
 
+def _redacted(of: Matter) -> BoolArray:
+    """Of which cells the count is shown as 0, as small ones are suppressed, and does not follow from other numbers."""
+    classes, trees = of.review.release.target.classes, _trees(of.review.audit)
+    found = [np.empty((0, len(classes)), bool)]
+    for tree in trees:
+        said, bounds = statements_of(tree.places.tree.nodes, classes), tree.bounds
+        hidden = said.counted[tree.leaves, None] & (said.table(len(classes))[tree.leaves] == 0)
+        found.append(hidden & (bounds.low < bounds.high)[:, :-1])
+    return np.concatenate(found).ravel()
+
+
 def _min_cell(of: Matter, limit: int) -> Finding:
-    name = f"smallest count of a class in a leaf{_also(of)}, zeros apart,"
-    return _fewest(of, name, _cells(of), _beside(of).least, limit, why=_UNCOUNTED)
+    (low, high), but = _cells(of), "zeros"
+    if of.review.release.suppressed_below >= limit and (hidden := _redacted(of)).any() and not _draws(of):
+        low, high = (np.where(hidden, 0.0, side) for side in (low, high))
+        but = f"zeros and {counted(int(hidden.sum()), 'redacted count')}"
+    name = f"smallest count of a class in a leaf{_also(of)}, {but} apart,"
+    return _fewest(of, name, (low, high), _beside(of).least, limit, why=_UNCOUNTED)
 
 
 def _most(
@@ -416,7 +432,9 @@ CHECKS = (
     PolicyCheck(
         "MX102", "min_cell", "smallest count of a class in a leaf", GROUP, _min_cell,
         "The fewest records of a class in a published leaf, zeros apart: the leaves are the rows of a frequency "
-        "table, the classes its columns. Of statements the numbers of MX111 count, too.",
+        "table, the classes its columns. Of statements the numbers of MX111 count, too. A count that is redacted, as "
+        "all below this limit are, is no published count, unless others give it back: limits on certain people (MX202) "
+        "judge what whoever has the table knows of it.",
         "A count of one or two in a table tells those whom it counts apart from everybody else.",
         f"safe_threshold of {ACRO}, which is about every cell of a table: 10.",
         f"{BLUNT} Or publish labels in place of counts: `--publish labels`.",
