@@ -486,12 +486,18 @@ def prints(fit: Regression, design: FloatArray, cases: FloatArray) -> bool | Non
     """Whether a fit of people, shape (n, n_classes), may have stopped at coefficients that are printed so.
 
     Within the box the gradient is brought as near to nothing as it can be, by Newton steps that are cut where the loss
-    would rise again. None where that does not tell. What has absolute penalties or more than `CHUNK` rows is not looked
-    at.
+    would rise again. None where that does not tell. A coefficient with an absolute penalty whose box holds 0 is tried
+    at 0 alone. More than `CHUNK` rows are not looked at.
     """
-    if len(design) > CHUNK or (fit.l1 + fit.mean_l1).any():
+    if len(design) > CHUNK:
         return True
-    flat, many = np.flatnonzero(fit.free.ravel()), cases @ fit.class_weight
+    l1, (least, most) = fit.l1 + fit.mean_l1 * cases.sum(), _signs(fit)
+    at_zero = (l1 > 0) & (least < most)
+    pull, free, slack = np.where(at_zero, 0.0, l1 * least), fit.free > 0, l1 * at_zero
+    held = replace(
+        fit, value=np.where(at_zero, 0.0, fit.value), half=np.where(at_zero, 0.0, fit.half), free=fit.free * ~at_zero
+    )
+    flat, many = np.flatnonzero(held.free.ravel()), cases @ fit.class_weight
     low, high = fit.value - fit.half, fit.value + fit.half + EPS * (1 + np.abs(fit.value))
     tolerance = _tolerance(fit, design, cases.sum(axis=1), np.abs(design).T @ np.repeat(many[:, None], low.shape[1], 1))
     tolerance += 1e-9 * (1 + float(np.abs(design).max(initial=0.0)) * float(many.sum()))
@@ -499,21 +505,22 @@ def prints(fit: Regression, design: FloatArray, cases: FloatArray) -> bool | Non
     def slope_at(value: FloatArray) -> FloatArray:
         means = _means(fit.family, design @ value, np.zeros((len(design), value.shape[1]))).mean
         slope = design.T @ ((cases * fit.class_weight) @ fit.response - many[:, None] * means)
-        return np.asarray(slope - (fit.l2 + fit.mean_l2 * cases.sum()) * value)
+        return np.asarray(slope - (fit.l2 + fit.mean_l2 * cases.sum()) * value - pull)
 
-    slope = slope_at(fit.value)
+    fit, slope = held, slope_at(held.value)
     for _ in range(STEPS):
         if not np.isfinite(slope).all():
             return None
-        off = np.abs(slope)[fit.free > 0] / tolerance[fit.free > 0]
+        off = np.maximum(np.abs(slope) - slack, 0.0)[free] / tolerance[free]
         if (off <= 1).all():
             return True
         box = [(side - fit.value).ravel()[flat] for side in (low, high)]
         moves = np.zeros(fit.value.size)
-        moves[flat] = lsq_linear(_hessian(fit, design, many), slope.ravel()[flat], (box[0], box[1])).x
+        if len(flat):
+            moves[flat] = lsq_linear(_hessian(fit, design, many), slope.ravel()[flat], (box[0], box[1])).x
         step: FloatArray = moves.reshape(fit.value.shape)
         if (np.abs(step) <= STILL * (1 + np.abs(fit.value))).all():
-            return False if off.max() > REFUTED else None
+            return False if off.max() > REFUTED and not at_zero.any() else None
         for _ in range(HALVED):
             after = slope_at(fit.value + step)
             if np.isfinite(after).all() and float((after * step).sum()) >= 0:

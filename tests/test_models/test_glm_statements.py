@@ -1,16 +1,20 @@
 """The kind ``glm`` of statements: from a document to bounds."""
 
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.optimize import LinearConstraint, milp
+from scipy.optimize import LinearConstraint, milp, minimize
+from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 import maxent
 from maxent.api.estimate import compile_release
+from maxent.models.arrays import FloatArray
 from maxent.models.errors import InvalidInput
+from maxent.models.statements.glm import Coefficients, prints
 from maxent.models.statements.read import parse_statements
 from maxent.solvers.certainty.sums import sparse_rows
 from tests.support.search import cases
@@ -137,15 +141,28 @@ def test_coefficients_to_which_no_number_of_people_rounds_are_refused() -> None:
             maxent.bounds(parse_statements(said, "paper.json").release, frame, level=level)
 
 
-def test_classes_that_only_refits_settle_are_not_passed() -> None:
-    """Sums leave more classes of six people open than the digits do: of all 64 tables few print them."""
-    frame = pd.DataFrame({"age": [30, 30, 22, 22, 22, 37], "region": list("NWNNNW")})
+SMALL = (
+    # Of all 64 tables few print these.
+    ({"l2": 0.3}, {"age": [30, 30, 22, 22, 22, 37], "region": list("NWNNNW")}, [-0.4, 0.0, -0.1], "W"),
+    # One table does.
+    ({"l1": 1.0}, {"age": [57, 45, 57, 37, 31, 53], "dose": [1, 6, 4, 0, 0, 4]}, [4.2, -0.1, 0.3], None),
+)
+
+
+@pytest.mark.parametrize(("penalty", "columns", "printed", "level"), SMALL)
+def test_classes_that_only_refits_settle_are_not_passed(
+    penalty: dict[str, float], columns: dict[str, list[Any]], printed: list[float], level: str | None
+) -> None:
+    """Sums leave more classes of six people open than the digits do."""
+    frame = pd.DataFrame(columns)
+    intercept, age, other = map(str, printed)
+    of_level = {} if level is None else {"level": level}
     terms = [
-        {"intercept": True, "value": "-0.4"},
-        {"column": "age", "value": "0.0"},
-        {"column": "region", "level": "W", "value": "-0.1"},
+        {"intercept": True, "value": intercept},
+        {"column": "age", "value": age},
+        {"column": frame.columns[1], "value": other, **of_level},
     ]
-    said = document({"family": "logistic", "of": "yes", "terms": terms, "l2": 0.3, "tolerance": 1e-6})
+    said = document({"family": "logistic", "of": "yes", "terms": terms, "tolerance": 1e-6, **penalty})
     release = parse_statements(said, "paper.json").release
     limits = {"max_certain": 0, "max_certain_proved": 0, "max_stated_zeros": 0}
     rows = maxent.check(release, frame, {"limits": limits}).rows
@@ -162,6 +179,46 @@ def test_classes_that_tables_print_both_ways_are_open() -> None:
     release = parse_statements(said, "paper.json").release
     rows = maxent.check(release, pd.DataFrame({"a": list("uvwxyz")}), {"limits": {"max_certain": 0}}).rows
     assert [row.status for row in rows if row.check.key == "max_certain"] == ["pass"]
+
+
+@pytest.mark.search
+@pytest.mark.parametrize("seed", cases(3, 10, hunted=1000))
+def test_what_prints_a_fit_with_an_absolute_penalty_is_told(seed: int) -> None:
+    """Of all labellings those whose fits round to the printed digits are not refuted, and none is found that is far."""
+    random = np.random.default_rng(seed)
+    n, digits, l1 = int(random.integers(4, 7)), int(random.integers(1, 4)), float(random.choice([0.3, 1.0]))
+    design = np.c_[np.ones(n), random.integers(-3, 4, n), random.integers(20, 60, n) / 10]
+    labellings = [np.array(each) for each in product([0.0, 1.0], repeat=n) if 0 < sum(each) < n]
+    told = [absolute_fit(design, labels, l1) for labels in labellings]
+    printed = told[int(random.integers(len(told)))].round(digits)
+    terms = [
+        {"intercept": True, "value": f"{printed[0]:.{digits}f}"},
+        *({"column": f"x{i}", "value": f"{printed[i]:.{digits}f}"} for i in (1, 2)),
+    ]
+    said = document({"family": "logistic", "of": "yes", "terms": terms, "tolerance": 1e-6, "l1": l1})
+    content = parse_statements(said, "paper.json").release.statements[0].statements[0].content
+    assert isinstance(content, Coefficients)
+    for labels, fitted in zip(labellings, told, strict=True):
+        found = prints(content.fit, design, np.c_[1 - labels, labels])
+        off = float(np.abs(fitted - printed).max())
+        assert off > 0.5 * 10**-digits - 1e-5 or found is not False
+        assert off < 0.5 * 10**-digits + 1e-3 or found is not True
+
+
+def absolute_fit(design: FloatArray, labels: FloatArray, l1: float) -> FloatArray:
+    """Coefficients of least loss with an absolute penalty, each a positive less a negative part."""
+    terms = design.shape[1]
+    penalty = np.r_[0.0, np.full(terms - 1, l1)]
+
+    def loss(parts: FloatArray) -> tuple[float, FloatArray]:
+        predictor = design @ (parts[:terms] - parts[terms:])
+        slope = design.T @ (expit(predictor) - labels)
+        value = np.logaddexp(0, predictor).sum() - labels @ predictor + penalty @ (parts[:terms] + parts[terms:])
+        return float(value), np.r_[slope + penalty, penalty - slope]
+
+    limits, options = [(0, None)] * (2 * terms), {"ftol": 1e-15, "gtol": 1e-10, "maxiter": 5000}
+    parts = minimize(loss, np.zeros(2 * terms), jac=True, bounds=limits, method="L-BFGS-B", options=options).x
+    return np.asarray(parts[:terms] - parts[terms:])
 
 
 @pytest.mark.search
