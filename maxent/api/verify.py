@@ -38,7 +38,7 @@ TOLERANCE = 1e-5
 # Fields whose words are those of a version of maxent.
 SENTENCES = re.compile(
     r"checks\.\w+\.(title|said)|verdict\.(trouble|unread)|output\.lost|policy\.left_out|ladder\.\w+\.(why|assumed)|"
-    r"dossier\.not_tested"
+    r"dossier\.(not_tested|worst\.\d+\.remedy|would_pass\.reason)"
 )
 # Options of a call that are arguments of a check.
 CALL = (

@@ -66,6 +66,10 @@ class Checked(Exchanged, Summarised, RecordedReview):
         return found if found == "fail" or self._about_people else "cannot_tell"
 
     @property
+    def mend(self) -> None:
+        """Nothing: policies limit more than what is searched."""
+
+    @property
     def _about_people(self) -> bool:
         """Whether any check that counts is about the people, not about the file and the numbers alone."""
         return any(

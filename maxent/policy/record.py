@@ -29,7 +29,7 @@ from maxent.results.html_report.provenance import versions
 
 if TYPE_CHECKING:
     from maxent.disclosure.ladder import Rung
-    from maxent.disclosure.limits import Limits
+    from maxent.disclosure.limits import Limits, Mend
     from maxent.policy.checks.context import PolicyCheck
     from maxent.results.review import Review
 
@@ -279,6 +279,11 @@ class RecordedReview:
         """What five adversaries infer."""
         return self.review.ladder
 
+    @property
+    def mend(self) -> Mend | None:
+        """What would pass limits that are broken, where that was searched."""
+        return self.review.verdict().releases[0].mend
+
 
 @dataclass(frozen=True, eq=False)
 class ReviewCall:
@@ -507,7 +512,7 @@ def record_of(checked: RecordedReview, folder: str) -> dict[str, Any]:
             **({"unread": unread} if (unread := list(review.unread_lines)) else {}),
         },
         "ladder": [rung.as_dict() for rung in checked.ladder],
-        "dossier": dossier_numbers(review, checked.ladder),
+        "dossier": dossier_numbers(review, checked.ladder, checked.mend),
         "decision": dict(UNDECIDED),
     }
 

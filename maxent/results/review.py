@@ -540,7 +540,7 @@ class Review(Exchanged, Summarised):
         recording = self.recording if self.recording is not None and self.recording.of_files else None
         record = None if recording is None else partial(recording, self)
         checks = verdict.as_dict()["checks"]
-        mend = next((judged.mend.words for judged in verdict.releases if judged.mend is not None), "")
+        mend = verdict.releases[0].mend
         return [Account(self, verdict.announced, verdict.status, checks, self.ladder, record=record, mend=mend)]
 
     def _html(self, title: str, purpose: str) -> str:

@@ -4,11 +4,15 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import chdir
+from copy import deepcopy
+from html import unescape
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 from support.paths import D1, copy_d1
 
 import maxent
@@ -359,6 +363,9 @@ EACH: dict[str, tuple[Any, str]] = {
     "ladder/0/why": (more, "ladder.predictions.why"),
     "dossier/published/trees": (9, ""),
     "dossier/control/members": (0.5, ""),
+    "dossier/membership": ({"proved_members": 0}, ""),
+    "dossier/would_pass": ({"offered": False}, ""),
+    "dossier/worst/0/remedy": (more, "dossier.worst.1.remedy"),
     "dossier/worst/0/qi/Gender": (more, "dossier.worst.1.qi.Gender"),
     "dossier/worst/0/people": (9, "dossier.worst.1.people"),
     "dossier/worst/0/class": (more, "dossier.worst.1.class"),
@@ -474,3 +481,39 @@ def test_other_libraries_may_round_the_last_digit_of_a_sentence(folder: Path, tm
     record["versions"]["numpy"] = "0.1"
     (tmp_path / "record.json").write_text(json.dumps(record), encoding="utf-8")
     assert maxent.verify(tmp_path / "record.json", folder).status == "pass"
+
+
+def test_every_number_that_a_dossier_prints_of_a_register_and_of_the_change_offered_is_verified(tmp_path: Path) -> None:
+    people = pd.DataFrame({"age": [20, 20, 20, 30, 30, 30, 40, 40, 40, 40], "ill": [*"nnnnynyyyy"]})
+    people.to_csv(tmp_path / "people.csv", index=False)
+    pd.DataFrame({"age": [20] * 5 + [30] * 6 + [40] * 7}).to_csv(tmp_path / "register.csv", index=False)
+    model = DecisionTreeClassifier(random_state=0).fit(people[["age"]], people["ill"])
+    maxent.from_sklearn(model, target="ill", X=people[["age"]]).save(tmp_path / "tree.json")
+    call = ["review", "tree.json", "people.csv", "--target", "ill", "--qi", "age", "--max-certain", "0"]
+    files = ["--population", "register.csv", "--record", "record.json", "--dossier", "dossier.html"]
+    with chdir(tmp_path):
+        main([*call, *files])
+    page = unescape((tmp_path / "dossier.html").read_text(encoding="utf-8"))
+    record = json.loads((tmp_path / "record.json").read_text(encoding="utf-8"))
+    dossier = record["dossier"]
+    control, offered, remedy = dossier["membership"]["control"], dossier["would_pass"], dossier["worst"][0]["remedy"]
+    assert f"mean P(member) of {control['n_members']} members {control['members']:.3f}" in page
+    assert f"largest P(member) {dossier['membership']['largest']:.3f}" in page
+    assert f"predicts {100 * offered['accuracy']:.1f} % of its records right, " in page
+    assert f"cut back from {offered['leaves_before']} leaves to {offered['leaves']} " in page
+    assert "the surest guess there is right with" in remedy
+    assert remedy in page
+    assert maxent.verify(tmp_path / "record.json").status == "pass"
+    register = [name for name in dossier["membership"] if name not in ("control", "in_truth")]
+    numbers = ["leaves", "leaves_before", "accuracy", "accuracy_before"]
+    for place in [
+        *(f"membership/{name}" for name in register),
+        *(f"membership/control/{name}" for name in ("members", "controls", "difference", "interval/0", "interval/1")),
+        *(f"would_pass/{name}" for name in numbers),
+    ]:
+        forged = deepcopy(record)
+        put(f"dossier/{place}", lambda old: old + 0.01 if isinstance(old, float) else old + 1)(forged)
+        (tmp_path / "forged.json").write_text(json.dumps(forged), encoding="utf-8")
+        found = maxent.verify(tmp_path / "forged.json")
+        assert found.status == "fail", place
+        assert found.first.startswith(f"dossier.{place.partition('/')[0]}.")

@@ -37,7 +37,7 @@ from maxent.results.solved import by_exposure, likeliest, person_entry
 
 if TYPE_CHECKING:
     from maxent.disclosure.ladder import Rung
-    from maxent.disclosure.limits import Limits
+    from maxent.disclosure.limits import Limits, Mend
     from maxent.models.formats.release_reader import Converted
     from maxent.models.release import Release
     from maxent.results.estimate import Estimate
@@ -134,7 +134,7 @@ class Account:
     texts: tuple[str, str] = ("", "")
     record: Callable[..., Mapping[str, Any]] | None = None
     beside: str = ""
-    mend: str = ""
+    mend: Mend | None = None
     why: str = ""
     policy: str = ""
 
@@ -308,10 +308,9 @@ def _beyond(given: Account, *, public: bool) -> Iterator[str]:
         yield f"It fails for an adversary with {', and for one with '.join(failed)}."
     if any(c["key"] == NO_DRAWS and c["status"] == "fail" and not c.get("off") for c in given.checks):
         yield DRAWS_TOLD
-    if given.mend.startswith("no change"):
-        yield f"N{given.mend[1:]}."
-    elif given.mend:
-        yield f"What would pass: {given.mend}."
+    if given.mend is not None:
+        words = given.mend.words
+        yield f"What would pass: {words}." if given.mend.price else f"{words[:1].upper()}{words[1:]}."
 
 
 def _asked(check: Mapping[str, Any]) -> str:
@@ -578,7 +577,7 @@ def _notes(review: DossierReview, *, public: bool = False) -> list[str]:
     return [f"{note[:1].upper()}{note[1:]}." for note in dict.fromkeys(told)]
 
 
-def dossier_numbers(review: DossierReview, ladder: Sequence[Rung]) -> dict[str, Any]:
+def dossier_numbers(review: DossierReview, ladder: Sequence[Rung], mend: Mend | None = None) -> dict[str, Any]:
     """The numbers of a dossier, as a record has them; without an estimate nobody is worst off."""
     release, estimate = review.release, review.estimate
     published = {
@@ -587,12 +586,20 @@ def dossier_numbers(review: DossierReview, ladder: Sequence[Rung]) -> dict[str, 
         "states": [name for name, there in review.converted.states.items() if there],
     }
     control = review.row.get("control")
-    own = {"published": published, "control": None if control is None else dict(control)}
+    own: dict[str, Any] = {"published": published, "control": None if control is None else dict(control)}
+    own |= {} if review.register is None else {"membership": review.register.membership}
+    own |= {} if mend is None else {"would_pass": mend.as_dict()}
     worst: list[dict[str, Any]] = []
     if estimate is not None:
         table = estimate.program.table
         published |= {"people": table.individuals, "told_apart": len(table)}
-        worst = [person_entry(estimate, q) for q in by_exposure(estimate)[:WORST].tolist()]
+        order = by_exposure(estimate)[:WORST].tolist()
+        worst = [person_entry(estimate, q) for q in order]
+        if len(release.trees) == 1:  # of several trees it names no number
+            gatherer = Gatherer(WORST)
+            gatherer(estimate, review.row)
+            remedies = (_account_of(review, gatherer.releases[0], q).remedy for q in order)
+            worst = [{**each, "remedy": remedy} for each, remedy in zip(worst, remedies, strict=True)]
     return {**own, "worst": worst, "not_tested": [*_untested(review, ladder), *_notes(review)]}
 
 
@@ -644,7 +651,7 @@ def save_dossier(
             "verdict": {"status": given.status},
             "checks": [dict(each) for each in given.checks],
             "ladder": [rung.as_dict() for rung in given.ladder],
-            "dossier": dossier_numbers(review, given.ladder),
+            "dossier": dossier_numbers(review, given.ladder, given.mend),
             "versions": dict(view.provenance.versions),
         }
         write_text(beside, as_json_text(document) + "\n")
