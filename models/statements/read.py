@@ -66,6 +66,12 @@ class Statement:
     where: Where
     content: StatementKeys
 
+    @property
+    def columns(self) -> set[str]:
+        """The columns by which it tells people apart: those of its ``where``, of cells and of terms."""
+        parts = (*self.where.tests, *getattr(self.content, "by", ()), *getattr(self.content, "terms", ()))
+        return {part.column for part in parts} - {None}
+
     def rows(self, people: StatementPeople) -> Iterator[LinearStatement]:
         """Its linear rows over a table."""
         among = self.among(people)

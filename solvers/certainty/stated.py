@@ -104,7 +104,10 @@ def listed_cells(program: Program, worlds: list[IntArray]) -> tuple[tuple[Stated
         for key, (low, high) in zip(left, _ends(program, list(left.values()), worlds), strict=True):
             cell = found[key]
             found[key] = replace(cell, low=max(cell.low, low), high=min(cell.high, high))
-    cells = (*found.values(), *_references(program, tuple(found.values())))
+    for cell in [*_references(program, tuple(found.values()))]:
+        own = found.setdefault((cell.cells.tobytes(), cell.klass), cell)
+        found[own.cells.tobytes(), own.klass] = replace(own, low=max(own.low, cell.low), high=min(own.high, cell.high))
+    cells = tuple(found.values())
     if not asked or all(cell.exact for cell in cells):
         return cells, every and (asked or not left)
     cells, complete = _of_whole_people(program, cells, worlds)
@@ -235,14 +238,26 @@ def _described(program: Program, cell: StatedCell) -> dict[str, Any]:
     """A group whose number is known, ready for JSON."""
     klass = program.release.target.classes[cell.klass]
     said = {"source": cell.source, "class": klass, "number": cell.low, "people": cell.people}
-    return {**said, "who": who_in(program, cell.cells)}
+    return {**said, "who": who_in(program, cell.cells, _columns(program, cell))}
 
 
-def who_in(program: Program, cells: IntArray) -> str:
-    """Who is in some cells: the fewest values of columns that say it, or else the first of the people."""
+def _columns(program: Program, cell: StatedCell) -> set[str]:
+    """The columns by which the statements that a cell follows from tell people apart; of a coefficient its own."""
+    if (of := _of_column(cell)) is not None:
+        return {of[1]}
+    said = [(f"{each.name}, {one.source}", one) for each in program.release.statements for one in each.statements]
+    return {column for source, one in said if source in cell.source for column in one.columns}
+
+
+def who_in(program: Program, cells: IntArray, own: AbstractSet[str] = frozenset()) -> str:
+    """Who is in some cells: the fewest values of columns that say it, or else the first of the people.
+
+    Columns that are ``own`` to what is said of them come before others.
+    """
     table, owners = program.table, np.unique(program.cells.owner[cells])
     some = "" if program.single else "some of: "
-    conditions = []
+    conditions: list[tuple[str, BoolArray]] = []
+    kept_last: dict[str, tuple[bool, bool]] = {}
     for attribute, level, codes in zip(table.attributes, table.levels, table.codes.T, strict=True):
         seen = np.unique(codes[owners])
         inside, values = np.isin(codes, seen), [value_in_words(level[code]) for code in seen.tolist()]
@@ -250,9 +265,10 @@ def who_in(program: Program, cells: IntArray) -> str:
         if ranged:
             inside, values = (codes >= seen[0]) & (codes <= seen[-1]), list(dict.fromkeys([values[0], values[-1]]))
         text = f"{attribute.name} {(' to ' if ranged else ' or ').join(values)}"
+        kept_last[text] = attribute.name in own, " to " not in text
         conditions += [(text, inside)] * (len(values) <= VALUES and not inside.all())
     needed = conditions
-    for each in sorted(conditions, key=lambda each: " to " not in each[0]):
+    for each in sorted(conditions, key=lambda each: kept_last[each[0]]):
         others = [one for one in needed if one is not each]
         if _inside(others, len(table)).sum() == len(owners):
             needed = others
@@ -282,7 +298,7 @@ def _words(program: Program, cells: Sequence[StatedCell]) -> Iterator[str]:
         numbers = [cell.low for cell in known if cell.low]
         if not known:
             continue
-        who = "" if len(known) > 1 else who_in(program, known[0].cells)
+        who = "" if len(known) > 1 else who_in(program, known[0].cells, _columns(program, known[0]))
         often = (
             f"in {len(known)} groups" if not who else "of everybody" if who == "everybody" else f"in a group ({who})"
         )

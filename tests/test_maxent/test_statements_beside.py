@@ -394,6 +394,18 @@ def test_a_group_is_described_by_the_fewest_columns_that_tell_it_or_by_people(tm
         assert who_in(program, np.flatnonzero(np.isin(ages_of, ages))) == who
 
 
+def test_a_cell_is_described_by_its_own_columns(tmp_path: Path) -> None:
+    """All women live in a and b."""
+    people = pd.DataFrame({"town": list("aabbccdd"), "sex": list("FFFFMMMM"), "y": list("ynynynnn")})
+    said = {"kind": "table", "by": ["sex"], "source": "Table 1", "secondary": True}
+    cells = [{"at": ["*"], "class": "y", "count": 3}, {"at": ["M"], "class": "y", "count": 1}]
+    cells.append({"at": ["F"], "class": "y", "count": None})
+    towns = {"kind": "count", "class": "y", "where": {"town": ["a", "c"]}, "equals": 2, "source": "Table 3"}
+    path = table(tmp_path, {**said, "cells": cells}, towns, classes=("n", "y"))
+    told = maxent.audit(path, people.drop(columns="y"))["statements"]
+    assert [(one["who"], one["number"]) for one in told["unprinted"]] == [("town b or d", 1), ("sex F", 2)]
+
+
 def test_words_of_statements_tell_rows_people_and_classes_apart(tmp_path: Path, capsys: Any) -> None:
     people = pd.DataFrame(
         {"age": [23, 31, 40, 52, 29, 35], "score": [0.2, 0.7, 0.6, 0.4, 0.3, 0.8], "told": list("nnnnyy")}

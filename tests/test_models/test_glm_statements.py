@@ -121,6 +121,18 @@ def test_what_is_wrong_is_named(change: dict[str, Any], says: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
+def test_a_value_without_a_coefficient_is_listed_once_beside_a_table() -> None:
+    frame = people(np.random.default_rng(1), 60)
+    hidden = [{"at": ["a"], "class": "yes", "count": None}]
+    cells = {"kind": "table", "by": ["region"], "secondary": True, "cells": hidden, "source": "Table 1"}
+    release = parse_statements(document(cells, logistic(frame, 6, tol=1e-9)), "paper.json").release
+    told = maxent.audit(release, frame.drop(columns="y"))["statements"]
+    number = int(((frame.region == "a") & (frame.y == "yes")).sum())
+    mine = [(each["source"], each["number"]) for each in told["unprinted"] if each["who"] == "region a"]
+    assert mine == [("paper.json, Table 1, cell region a", number)]
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_values_without_a_term_are_refused() -> None:
     frame = people(np.random.default_rng(2), 30)
     said = logistic(frame, 2)
