@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     )
     from sklearn.tree import DecisionTreeClassifier
 
+_SOURCE = "from_sklearn"
 
 # Induction of a scikit-learn tree: the splits that competed, as far as the model or its caller proves it.
 #
@@ -71,36 +72,36 @@ class Fit:
     whole: BoolArray | None = None
 
 
-def read_fit(source: str, model: DecisionTreeClassifier, X: Any, sample_weight: Any) -> Fit:
+def read_fit(model: DecisionTreeClassifier, X: Any, sample_weight: Any) -> Fit:
     """Check the caller's statements about what ``fit`` was given against the fitted tree."""
-    weight = None if sample_weight is None else _weights(source, model, sample_weight)
+    weight = None if sample_weight is None else _weights(model, sample_weight)
     if X is None:
         return Fit(None if weight is None else len(weight), weight)
-    whole = _check_rows(source, model, X, weight)
+    whole = _check_rows(model, X, weight)
     return Fit(np.shape(X)[0], weight, whole)
 
 
-def _weights(source: str, model: DecisionTreeClassifier, given: Any) -> FloatArray:
+def _weights(model: DecisionTreeClassifier, given: Any) -> FloatArray:
     """Weights that are whole and can be those of the tree."""
     expected = "a whole number, at least 0, for each row, since a release counts records"
     try:
         weight = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
-        raise invalid(source, "argument", "sample_weight", expected, shorten(given)) from None
+        raise invalid(_SOURCE, "argument", "sample_weight", expected, shorten(given)) from None
     if weight.ndim != 1:
-        raise invalid(source, "argument", "sample_weight", expected, f"an array of shape {weight.shape}")
+        raise invalid(_SOURCE, "argument", "sample_weight", expected, f"an array of shape {weight.shape}")
     bad = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0) & (weight == np.floor(weight))))
     if len(bad):
-        raise invalid(source, "argument", "sample_weight", expected, f"{weight[bad[0]]:g} for row {bad[0]}")
+        raise invalid(_SOURCE, "argument", "sample_weight", expected, f"{weight[bad[0]]:g} for row {bad[0]}")
     rows, total = int(model.tree_.n_node_samples[0]), float(model.tree_.weighted_n_node_samples[0])
     if np.count_nonzero(weight) != rows or weight.sum() != total:
         expected = f"the weights that fit was given: {rows} rows above 0 that weigh {total:g}"
         found = f"{np.count_nonzero(weight)} rows above 0 that weigh {weight.sum():g}"
-        raise invalid(source, "argument", "sample_weight", expected, found)
+        raise invalid(_SOURCE, "argument", "sample_weight", expected, found)
     return weight
 
 
-def _check_rows(source: str, model: DecisionTreeClassifier, X: Any, weight: FloatArray | None) -> BoolArray:
+def _check_rows(model: DecisionTreeClassifier, X: Any, weight: FloatArray | None) -> BoolArray:
     """Check that the tree holds these rows; which features have no missing value in them, shape (n_features,)."""
     try:
         with warnings.catch_warnings():
@@ -108,10 +109,10 @@ def _check_rows(source: str, model: DecisionTreeClassifier, X: Any, weight: Floa
             reached = model.decision_path(X)
     except (TypeError, ValueError) as error:
         expected = f"the rows that fit was given, {model.n_features_in_} features"
-        raise invalid(source, "argument", "X", expected, shorten(str(error), 200)) from None
+        raise invalid(_SOURCE, "argument", "X", expected, shorten(str(error), 200)) from None
     if weight is not None and len(weight) != reached.shape[0]:
         expected = f"as many rows as sample_weight, {len(weight)}"
-        raise invalid(source, "argument", "X", expected, str(reached.shape[0]))
+        raise invalid(_SOURCE, "argument", "X", expected, str(reached.shape[0]))
     weight = np.ones(reached.shape[0]) if weight is None else weight
     for what, theirs, ours in (
         ("rows", model.tree_.n_node_samples, reached.T @ (weight > 0).astype(np.float64)),
@@ -119,7 +120,7 @@ def _check_rows(source: str, model: DecisionTreeClassifier, X: Any, weight: Floa
     ):
         for at in np.flatnonzero(theirs != ours)[:1].tolist():
             expected = f"the rows that fit was given: {what} {theirs[at]:g} at node {at} of the tree"
-            raise invalid(source, "argument", "X", expected, f"{ours[at]:g}")
+            raise invalid(_SOURCE, "argument", "X", expected, f"{ours[at]:g}")
     if hasattr(X, "tocsr"):  # sparse, which holds no missing values
         return np.ones(model.n_features_in_, bool)
     missing = np.isnan(np.asarray(X, dtype=np.float64)[weight > 0])
@@ -253,11 +254,11 @@ def is_regression(model: object) -> bool:
     return bool(len(trees)) and all(isinstance(tree, DecisionTreeRegressor) for tree in trees)
 
 
-def regression_of(source: str, model: Any) -> Ensemble:
+def regression_of(model: Any) -> Ensemble:
     """The trees of a regression."""
     trees = [(model, None)] if hasattr(model, "tree_") else list(_members(model))
     if model.n_outputs_ != 1 if hasattr(model, "n_outputs_") else False:
-        raise invalid(source, "model", "outputs", "one target", str(model.n_outputs_))
+        raise invalid(_SOURCE, "model", "outputs", "one target", str(model.n_outputs_))
     # Forests and bags keep how many rows they were given; a bag draws by its weights, whatever its trees then weigh.
     forest = trees[0][0] is not model
     given = getattr(model, "_n_samples", trees[0][0].tree_.n_node_samples[0])
@@ -268,15 +269,15 @@ def regression_of(source: str, model: Any) -> Ensemble:
     for tree, features in trees:
         if tree.criterion not in MEANS:
             expected = f"one of {', '.join(MEANS)}, whose leaves state means"
-            raise invalid(source, "model", "criterion", expected, tree.criterion)
+            raise invalid(_SOURCE, "model", "criterion", expected, tree.criterion)
         if is_monotonic(tree):
             expected = "no constraints, which clip means to those of the nodes above"
-            raise invalid(source, "model", "monotonic_cst", expected, shorten(list(tree.monotonic_cst)))
+            raise invalid(_SOURCE, "model", "monotonic_cst", expected, shorten(list(tree.monotonic_cst)))
         grown = tree.tree_
         rows, records = (np.asarray(n, np.float64) for n in (grown.n_node_samples, grown.weighted_n_node_samples))
         whole = np.array_equal(records, np.rint(records) if forest and model.bootstrap else rows)
         if weighed or not whole or records[0] != (given if draws is None else draws):
-            raise invalid(source, "model", "sample_weight", "every record once", "weights, or some of the records")
+            raise invalid(_SOURCE, "model", "sample_weight", "every record once", "weights, or some of the records")
         splits = splits_of(grown)
         splits = Splits(splits.left, splits.right, splits.feature, exact(splits.threshold), splits.missing_left)
         known = np.arange(tree.n_features_in_) if features is None else np.asarray(features, np.int64)
@@ -284,7 +285,7 @@ def regression_of(source: str, model: Any) -> Ensemble:
     return Ensemble(tuple(members), "mean" if len(members) > 1 else None, draws, told=told_draws(model))
 
 
-def check_covered(source: str, ensemble: Ensemble, target: Target) -> None:
+def check_covered(ensemble: Ensemble, target: Target) -> None:
     """Refuse bins, or values, outside of which leaves have means: they are not those of the target."""
     low, high = (ends for ends in zip(*(target.numbers or ()), strict=True))
     trees = [member.tree.tree_ for member in ensemble.members if member.tree is not None]
@@ -294,7 +295,7 @@ def check_covered(source: str, ensemble: Ensemble, target: Target) -> None:
         of_values = all(least == most for least, most in target.numbers or ())
         expected = f"numbers that cover the target: means of leaves are from {means.min():g} to {means.max():g}"
         found = f"{min(low):g} to {max(high):g}"
-        raise invalid(source, "argument", "values" if of_values else "bins", expected, found)
+        raise invalid(_SOURCE, "argument", "values" if of_values else "bins", expected, found)
 
 
 def _members(model: Any) -> Any:
@@ -361,18 +362,14 @@ def is_boosted(model: object) -> bool:
     return isinstance(model, ensemble.GradientBoostingClassifier) and hasattr(model, "estimators_")
 
 
-def boosted_of(source: str, model: Any, rows: int | None, *, alike: bool) -> Ensemble:
+def boosted_of(model: Any, rows: int | None, *, alike: bool) -> Ensemble:
     """The trees of a boosted model, see `maxent.models.formats.scikit_learn.ensemble.trees_of`."""
     if hasattr(model, "_predictors"):
-        return _histograms(source, model, rows)
-    return (
-        _adaboost(source, model, rows, alike)
-        if hasattr(model, "estimator_weights_")
-        else _gradients(source, model, rows)
-    )
+        return _histograms(model, rows)
+    return _adaboost(model, rows, alike) if hasattr(model, "estimator_weights_") else _gradients(model, rows)
 
 
-def _gradients(source: str, model: Any, rows: int | None) -> Ensemble:
+def _gradients(model: Any, rows: int | None) -> Ensemble:
     """Gradient boosting: regression trees for each iteration and class."""
     n_classes = len(model.classes_)
     several = n_classes > 2
@@ -388,7 +385,7 @@ def _gradients(source: str, model: Any, rows: int | None) -> Ensemble:
         of = np.array([number % n_classes if several else 1])
         # Of the exponential loss the score is half the log-odds.
         members.append(Member(exact_splits(tree), every, of, None, n, values, 2.0 if exponential else 1.0))
-    base = _first_scores(source, model) * (2.0 if exponential else 1.0)
+    base = _first_scores(model) * (2.0 if exponential else 1.0)
     whole = all(np.array_equal(tree.weighted_n_node_samples, tree.n_node_samples) for tree in trees)
     rate = None
     if not part and not exponential and whole:
@@ -396,14 +393,14 @@ def _gradients(source: str, model: Any, rows: int | None) -> Ensemble:
     return _gradient(members, base, rate, None if rate is None else 0.0)
 
 
-def _first_scores(source: str, model: Any) -> FloatArray:
+def _first_scores(model: Any) -> FloatArray:
     """The scores before the first tree of gradient boosting, shape (1,) or (n_classes,)."""
     n_classes = len(model.classes_)
     if isinstance(model.init_, str):
         return np.zeros(n_classes if n_classes > 2 else 1)
     if type(model.init_).__name__ != "DummyClassifier" or model.init_.strategy != "prior":
         expected = "None or 'zero': scores before the first tree that depend on the row cannot be stated; fit again"
-        raise invalid(source, "model", "init", expected, shorten(model.init_))
+        raise invalid(_SOURCE, "model", "init", expected, shorten(model.init_))
     small = np.finfo(np.float64).eps
     shares = np.clip(np.asarray(model.init_.class_prior_, np.float64), small, 1 - small)
     if n_classes > 2:
@@ -418,7 +415,7 @@ def _gradient(members: Sequence[Member], base: FloatArray, rate: float | None, p
     return Ensemble(tuple(members), "score", None, Boosting(link, rate, penalty), base)
 
 
-def _histograms(source: str, model: Any, rows: int | None) -> Ensemble:
+def _histograms(model: Any, rows: int | None) -> Ensemble:
     """Histogram gradient boosting, whose trees compare doubles and test sets of categories."""
     n_classes = len(model.classes_)
     several = n_classes > 2
@@ -508,7 +505,7 @@ def histogram_columns(model: Any) -> IntArray:
     return np.concatenate([every[chosen], every[~chosen]])
 
 
-def histogram_coding(source: str, model: Any, coding: Sequence[Feature]) -> list[Feature]:
+def histogram_coding(model: Any, coding: Sequence[Feature]) -> list[Feature]:
     """The columns of histogram boosting, which takes missing values and categories as they are."""
     found = [feature if feature.values is not None else replace(feature, missing=True) for feature in coding]
     if getattr(model, "is_categorical_", None) is None:
@@ -520,12 +517,12 @@ def histogram_coding(source: str, model: Any, coding: Sequence[Feature]) -> list
             names = tuple(_text(value) for value in values)
         elif not all(isinstance(v, (float, int)) for v in values) or max(values) >= len(names):
             expected = f"no description: the model has {len(values)} categories of its own"
-            raise invalid(source, f"categories {shorten(coding[i].name)}", "values", expected, shorten(list(names)))
+            raise invalid(_SOURCE, f"categories {shorten(coding[i].name)}", "values", expected, shorten(list(names)))
         elif getattr(model, "_preprocessor", None) is not None:
             names = tuple(names[int(value)] for value in values)
         if len(set(names)) < len(names) or {"(missing)", "(other)"} & set(names):
             expected = "categories that read differently, and not as (missing) or (other)"
-            raise invalid(source, f"column {shorten(coding[i].name)}", "categories", expected, shorten(list(names)))
+            raise invalid(_SOURCE, f"column {shorten(coding[i].name)}", "categories", expected, shorten(list(names)))
         found[i] = replace(coding[i], values=names, missing=True, unseen=True)
     return found
 
@@ -548,14 +545,14 @@ def _text(value: object) -> str:
     )
 
 
-def _adaboost(source: str, model: Any, rows: int | None, alike: bool) -> Ensemble:
+def _adaboost(model: Any, rows: int | None, alike: bool) -> Ensemble:
     """AdaBoost: each tree votes for the class of its leaf, or by the logarithms of its shares (SAMME.R).
 
     The first tree counts records of several classes only where they are known to have weighed ``alike``.
     """
     n_classes = len(model.classes_)
     for tree in model.estimators_:
-        check_model(source, tree)
+        check_model(_SOURCE, tree)
     weights = np.asarray(model.estimator_weights_, np.float64)
     trees = [tree.tree_ for tree in model.estimators_]
     first = weighed(trees[0]) / max(float(trees[0].weighted_n_node_samples[0]), TINY)
@@ -603,8 +600,6 @@ def _votes_against(model: Any) -> bool:
 if TYPE_CHECKING:
     Forest: TypeAlias = "RandomForestClassifier | ExtraTreesClassifier | BaggingClassifier"
     Boosted: TypeAlias = "AdaBoostClassifier | GradientBoostingClassifier | HistGradientBoostingClassifier"
-
-_SOURCE = "from_sklearn"
 
 
 def from_sklearn(
@@ -702,7 +697,7 @@ def from_sklearn(
         expected = "nothing for a classifier, which has classes"
         raise invalid(_SOURCE, "argument", "bins", expected, shorten(values if bins is None else bins))
     if numeric is not None:
-        check_covered(_SOURCE, ensemble, numeric)
+        check_covered(ensemble, numeric)
     if numeric is not None and classes is not None:
         raise invalid(_SOURCE, "argument", "classes", "bins or values of a regression", shorten(classes))
     members = ensemble.members
@@ -737,7 +732,7 @@ def from_sklearn(
         # Of some of the columns, which attributes a tree could compare is its own.
         alike = len(own) == len(coding) and own == coding
         if alike and ensemble.predicts != "score" and not draws and member.tree is not None:
-            induction = induction_of(member.tree, coding, read_fit(_SOURCE, member.tree, X, sample_weight))
+            induction = induction_of(member.tree, coding, read_fit(member.tree, X, sample_weight))
         if hasattr(model, "estimator_weights_") and len(members) == 1 and member.tree is not None:
             induction = _of_first(member.tree, coding, given)
         if draws or not _in_whole(induction, member.tree):
@@ -772,9 +767,9 @@ def _weighed_apart(model: Any, sample_weight: Any) -> Iterator[Problem]:
 def _ensemble(model: Any, rows: int | None, *, weighted: bool) -> Ensemble:
     """The trees of a model, whatever they hold."""
     if is_regression(model):
-        return regression_of(_SOURCE, model)
+        return regression_of(model)
     if is_boosted(model):
-        return boosted_of(_SOURCE, model, rows, alike=weighted)
+        return boosted_of(model, rows, alike=weighted)
     return trees_of(_SOURCE, model, rows, weighted=weighted)
 
 
@@ -800,7 +795,7 @@ def _with_missing(
 ) -> list[Feature]:
     """What columns mean, with those that have missing values: where the data or the directions of the trees say so."""
     if hasattr(model, "_predictors"):
-        return histogram_coding(_SOURCE, model, coding)
+        return histogram_coding(model, coding)
     there: BoolArray = np.zeros(len(coding), bool) if given is None else np.asarray(given.any(axis=0), bool)
     for member in members:
         if member.tree is not None:
