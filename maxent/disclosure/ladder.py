@@ -159,8 +159,12 @@ class Figures:
             right, guesses = least, ("right_guesses", "bayes_vulnerability")
             row |= {key: max(row[key], least) for key in guesses if row.get(key) is not None}
             notes += [f"guesses as good as those of {name.replace('_', ' ')} are made here, too"] * (len(notes) == 1)
+        base = self.base_rate
+        if right is None and proved and proved == row.get("individuals"):  # whoever knows all guesses all right
+            right, base = 1.0, by.base_rate
         told = "; ".join(filter(None, notes))
         changed: dict[str, Any] = {"right_guesses": right, "worst": worst, "alike": alike, "row": row, "note": told}
+        changed["base_rate"] = base
         return replace(self, certain=certain, certain_proved=proved, **changed)
 
 

@@ -16,7 +16,7 @@ import shutil
 import uuid
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from mimetypes import guess_type
 from pathlib import Path
@@ -121,9 +121,10 @@ class Exchanged:
 
         accounts = self._accounts()
         names = report_names(path, len(accounts)) if len(accounts) > 1 else (os.fspath(path),)
+        files = f" ({', '.join(map(os.path.basename, names))})" * (len(names) > 1)
         for name, each in zip(names, accounts, strict=True):
             texts = Texts(title or each.texts[0], author, organisation, purpose or each.texts[1])
-            save_dossier(each, name, texts, public=public, numbers=numbers)
+            save_dossier(replace(each, beside=each.beside + files), name, texts, public=public, numbers=numbers)
         return names
 
     def sacro(self, path: str | os.PathLike[str]) -> None:

@@ -460,10 +460,10 @@ class Review(Exchanged, Summarised):
         """The same, for people to read."""
         found = unread_lines(self.estimate, [*self._compiled, *self._kept])
         told = tells_draws(self.release.draws, "")
-        if not self.rows_unknown or not told:
-            return found
-        apart = f"not used by the estimate: {told}: {WITHOUT_ORDER}"
-        return [apart if each.startswith(f"not read: {told}") else each for each in found]
+        unused, apart = f"not used by the estimate: {told}", f"not read: {told}"
+        if told and self.rows_unknown:
+            return [f"{unused}: {WITHOUT_ORDER}" if each.startswith(apart) else each for each in found]
+        return [each.replace(apart, unused, 1) if told else each for each in found]
 
     @property
     def summary(self) -> dict[str, Any]:

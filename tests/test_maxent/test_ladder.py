@@ -675,8 +675,22 @@ def test_who_knows_more_proves_no_less():
     assert (raised.certain, raised.certain_proved, raised.row["certain_proved"], raised.right_guesses) == (6, 6, 6, 0.6)
     assert raised.note == "said; what is proved for table is proved here, too"
     assert raised.worst == {"qi": {}}
+    everybody = Figures(None, 10, row={"individuals": 10}).raised(Figures(10, 10, 1.0, 0.4), "table")
+    assert (everybody.right_guesses, everybody.base_rate) == (1.0, 0.4)  # proofs alone, of all
     missing = Figures(missing="not asked")
     assert missing.raised(Figures(certain_proved=6), "table") is missing
+
+
+def test_dossiers_name_those_of_other_columns_and_do_not_call_unread_what_tells_draws(tmp_path: Path) -> None:
+    model, X, y = drawn_trees(RandomForestClassifier(2, max_depth=1, random_state=0))
+    maxent.review(model, X, y, qi=["A", "B"], max_certain=0).dossier(tmp_path / "d.html")
+    page = (tmp_path / "d.html").read_text(encoding="utf-8")
+    assert "Not read: seeds" not in page
+    assert "Not used by the estimate: seeds of the draws of each tree" in page
+    both = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, pd.DataFrame({"y": y, "z": X["A"]}).astype(str))
+    found = maxent.review(both, X, pd.DataFrame({"y": y, "z": X["A"].astype(str)}), qi=["A", "B"], target=["y", "z"])
+    found.dossier(tmp_path / "two.html")
+    assert "(two-1.html, two-2.html)" in (tmp_path / "two-1.html").read_text(encoding="utf-8")
 
 
 def test_a_list_of_names_is_printed_as_it_is_read() -> None:
