@@ -25,7 +25,7 @@ from maxent.disclosure.truth import rows_in
 from maxent.models.errors import ARGUMENT, InvalidInput, invalid
 from maxent.models.reading import reader_of
 from maxent.models.tables.qi_table import read_qi
-from maxent.results.population import PopulationBounds, PopulationEstimate, control_lines
+from maxent.results.population import PopulationBounds, PopulationEstimate, control_lines, proved_words
 from maxent.results.reliability import not_reliable, unwarned, warn_unreliable
 from maxent.results.review import LATE
 from maxent.solvers.certainty.levels import Proved, last_level, level_names, prove
@@ -273,8 +273,8 @@ class PopulationFigures:
         how = "in truth" if self.in_truth else "as expected"
         told = (
             f"with a register of {of['people']:,} people, {of['members']:,} of them in the data: largest P(member) "
-            f"{of['largest']:.3f}, {of['proved_members']:,} proved members, {of['proved_non_members']:,} proved not to "
-            f"be; known to be in the data and of one class {self.certain:,}; right guesses about members "
+            f"{of['largest']:.3f}; {proved_words(of)}; known to be in the data and of one class {self.certain:,} by "
+            f"the estimate; right guesses about members "
             f"{100 * self.right_guesses:.1f} % {how} (base rate {least})"
         )
         return "; ".join(filter(None, (told, *control_lines(self.estimate.control), self.why)))

@@ -139,9 +139,11 @@ class Membership:
         return min(float((self.joint.max(axis=1) * self.counts).sum() / self.members), 1.0)
 
     def as_dict(self) -> dict[str, Any]:
-        """The key ``membership`` of a summary."""
+        """The key ``membership`` of a summary; None where nobody is proved, and not all proofs were asked."""
         own = {"people": int(self.counts.sum()), "members": self.members}
-        return {**own, **self.proved.people, "largest": self.largest}
+        unasked = self.left is not None and self.left.any()
+        proved = {key: many or (None if unasked else 0) for key, many in self.proved.people.items()}
+        return {**own, **proved, "largest": self.largest}
 
     @property
     def measures(self) -> dict[str, Any]:

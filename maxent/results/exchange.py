@@ -35,6 +35,7 @@ ACRO = "1.0.2"  # the version whose loader reads the folder: it reads no other
 HOME = "urn:maxent:software"  # it has no page; one of a package index would be of whoever takes the name there
 CHECK = "https://w3id.org/shp#DisclosureCheck"
 METADATA = "ro-crate-metadata.json"
+NO_LICENSE = "https://choosealicense.com/no-permission/"
 PROFILE = "https://w3id.org/5s-crate/0.4"
 
 _COMMANDS = ("maxent check", "maxent review")
@@ -392,7 +393,7 @@ def save_crate(
 
         crate.name = f"Disclosure check of a {given.method}: {outcome}"
         crate.description = given.summary
-        about = {"@id": "#license", "@type": "CreativeWork", "name": "No licence is stated"}
+        about = {"@id": NO_LICENSE, "@type": "CreativeWork", "name": "No licence is stated"}
         crate.license = add({**about, "description": "Ask whoever is responsible before anything is published."})
         objects = [crate.root_dataset]
         with scratch() as copies:

@@ -206,8 +206,7 @@ class PopulationEstimate(Brief):
         base = self.base.get("base_rate")
         least = "not known" if base is None else f"{100 * base:.1f} %"
         lines = [
-            f"{of['people']:,} people in the register, {of['members']:,} of them in the data; "
-            f"proved members {of['proved_members']:,}, proved not to be {of['proved_non_members']:,}; "
+            f"{of['people']:,} people in the register, {of['members']:,} of them in the data; {proved_words(of)}; "
             f"largest P(member) {known.largest:.3f}",
             f"known to be in the data, and of which class of {target}: {certain:,} by the estimate, {proved.certain:,} "
             f"by proof; largest probability of both {measures['max_posterior']:.3f}",
@@ -248,6 +247,12 @@ class PopulationEstimate(Brief):
         below = [f"... the surest; .posterior has {rest} more rows"] * bool(rest)
         title = f"Estimate of membership and P({name} | member): {self.outcome.status}"
         return Display(title, self.lines(), self.columns, rows, below + self.lines())
+
+
+def proved_words(of: Mapping[str, Any]) -> str:
+    """``proved members 2, proved not to be 0``; ``not settled`` where proofs that may prove somebody were not asked."""
+    named = (("proved members", of["proved_members"]), ("proved not to be", of["proved_non_members"]))
+    return ", ".join(f"{what} {'not settled' if many is None else f'{many:,}'}" for what, many in named)
 
 
 def control_lines(control: Mapping[str, Any] | None) -> list[str]:

@@ -295,6 +295,8 @@ class Review(Exchanged, Summarised):
         mended = self.estimate.mended if searched and self.estimate is not None else None
         known = None if self.estimate is None or self.weaker else self.estimate.proved
         row = self.row if self.estimate is None else with_proved(self.estimate, self.row)
+        if known is not None and stated.max_certain is not None:  # the ladder counts whom proofs find beyond a limit
+            row = {**row, "proved_least": proved_of(known(row, stated)) or 0}
         return judge_informed(stated, [row], [known]).reached([self.drawing]).mended([mended])
 
     def _figures(self, verdict: str, row: Mapping[str, Any]) -> dict[str, Any]:

@@ -236,6 +236,7 @@ def test_a_crate_has_the_check_as_an_action(folder: Path, tmp_path: Path, status
     graph = graph_of(tmp_path / "crate")
     action, root = action_of(graph), graph["./"]
     assert graph["ro-crate-metadata.json"]["conformsTo"] == {"@id": "https://w3id.org/ro/crate/1.2"}
+    assert root["license"]["@id"].startswith("https://")
     assert root["mentions"] == {"@id": action["@id"]}
     assert action["additionalType"] == {"@id": CHECK}
     assert action["actionStatus"] == f"http://schema.org/{STATES[status]}ActionStatus"

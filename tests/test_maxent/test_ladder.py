@@ -1177,6 +1177,21 @@ def test_proofs_that_were_asked_and_leave_something_open_settle_nothing() -> Non
     assert Figures(0, row={"proved_most": 0, "unread": ({},)}).unproved == "proofs did not settle it"
 
 
+def test_a_limit_that_the_estimate_breaks_has_the_figure_that_is_proved(tmp_path: Path) -> None:
+    """As the ladder of the same page."""
+    dice = np.random.default_rng(1)
+    X = pd.DataFrame({name: dice.integers(0, 4, 20) for name in "AB"})
+    y = pd.Series(np.where(dice.random(20) < 0.5, "a", "b"), name="y")
+    model = RandomForestClassifier(3, random_state=0).fit(X, y)
+    found = maxent.review(model, X, y, qi=["A", "B"], max_certain=0)
+    figures, checked = rung(found, "table").figures, found.verdict().releases[0].checks[0]
+    assert checked.found == figures.certain_proved > figures.certain
+    found.dossier(tmp_path / "d.html")
+    first = unescape((tmp_path / "d.html").read_text(encoding="utf-8")).partition('id="published"')[0]
+    assert f"<td>{checked.found}, limit 0: fail</td>" in first
+    assert f"the class of at least {checked.found} for certain, by proof" in first
+
+
 def stripped_forest(trees: int = 8) -> tuple[Release, pd.DataFrame]:
     """A forest that does not tell who was drawn, whose leaves together prove classes, and the 20 people."""
     dice = np.random.default_rng(1)

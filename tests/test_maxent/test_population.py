@@ -937,5 +937,9 @@ def test_what_further_levels_may_prove_of_a_register_is_not_passed() -> None:
         for limits in ({"max_member": 0.99}, {"max_certain": 0}, {"max_posterior": 0.99}):
             adversary = {"adversary": "population"} if isinstance(found, maxent.Review) else {}
             assert found.verdict(**limits, **adversary).status == "cannot_tell"
+        of = found.summary["membership"]
+        words = found.register.words if isinstance(found, maxent.Review) else found.lines()[0]
+        assert (of["proved_members"], of["proved_non_members"]) == (None, None)
+        assert "proved members not settled, proved not to be not settled" in words
     bare = replace(release, trees=(Tree(chosen.nodes),))
     assert maxent.estimate(bare, population=register).verdict(max_member=0.99).status == "pass"
