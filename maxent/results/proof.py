@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # Status of bounds -> what it means.
 STATUS = {
     "proved": "every level was asked all that was open",
-    "time_limit": "stopped at the time limit: all bounds hold, those that were not asked may be loose",
+    "time_limit": "time, or the work for it, ended: all bounds hold, those that were not asked may be loose",
     "interrupted": "interrupted: all bounds hold, those that were not asked may be loose",
     "solver_ended": "the solver ended, as it crashed or was killed: all bounds hold, those not asked may be loose",
     "inconsistent": "the statements contradict each other or the table: no bound says anything",

@@ -21,9 +21,10 @@ from typing import TYPE_CHECKING, Literal, cast, get_args
 
 import numpy as np
 from scipy.optimize import lsq_linear
+from scipy.special import expit
 
 from maxent.models.arguments import shorten_list, show
-from maxent.models.arrays import FloatArray
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.errors import invalid
 from maxent.models.statements.statement import Keys, LinearStatement, PrintedNumber, StatementPeople, described
 from maxent.models.statements.sums import sides
@@ -40,6 +41,9 @@ CHUNK = 1 << 12
 # Newton steps of `prints`, halvings of each, and a step, beside the coefficient, that is none. A gradient so many times
 # as large as a solver may leave is none that it stopped at.
 STEPS, HALVED, STILL, REFUTED = 60, 40, 1e-13, 1e3
+# Rounds of two Newton steps in which `possible` fits many tables, each with an attempt at a proof, and how far a
+# predictor may move in a step.
+ROUNDS, MOVED = 6, 3.0
 # Distinct people up to which combinations of the sums are stated, too: they are what settles small data.
 COMBINED = 100_000
 # L-BFGS that stops where the loss hardly falls is no farther from the least loss than its last step times the condition
@@ -211,6 +215,13 @@ def _means(family: Family, predictor: FloatArray, radius: FloatArray) -> _Means:
     slack = 16 * EPS
     ends = low * (1 - slack), high * (1 + slack)
     return _Means(family, mean, ends[0], ends[1] if family == "poisson" else np.minimum(ends[1], 1.0))
+
+
+def _mean(family: Family, predictor: FloatArray) -> FloatArray:
+    """Means of one response, for many fits."""
+    if family == "linear":
+        return predictor
+    return np.asarray(np.exp(predictor) if family == "poisson" else expit(predictor))
 
 
 def _logistic(x: FloatArray) -> FloatArray:
@@ -485,8 +496,8 @@ def gradient_beyond(
 def prints(fit: Regression, design: FloatArray, cases: FloatArray) -> bool | None:
     """Whether a fit of people, shape (n, n_classes), may have stopped at coefficients that are printed so.
 
-    Within the box the gradient is brought as near to nothing as it can be, by Newton steps that are cut where the loss
-    would rise again. None where that does not tell. A coefficient with an absolute penalty whose box holds 0 is tried
+    Within the box the gradient is brought as near to nothing as it can be, by Newton steps that are cut where they go
+    too far. None where that does not tell. A coefficient with an absolute penalty whose box holds 0 is tried
     at 0 alone. More than `CHUNK` rows are not looked at.
     """
     if len(design) > CHUNK:
@@ -517,17 +528,92 @@ def prints(fit: Regression, design: FloatArray, cases: FloatArray) -> bool | Non
         box = [(side - fit.value).ravel()[flat] for side in (low, high)]
         moves = np.zeros(fit.value.size)
         if len(flat):
-            moves[flat] = lsq_linear(_hessian(fit, design, many), slope.ravel()[flat], (box[0], box[1])).x
+            moves[flat] = _best_step(_hessian(fit, design, many), slope.ravel()[flat], box[0], box[1])
         step: FloatArray = moves.reshape(fit.value.shape)
         if (np.abs(step) <= STILL * (1 + np.abs(fit.value))).all():
             return False if off.max() > REFUTED and not at_zero.any() else None
         for _ in range(HALVED):
             after = slope_at(fit.value + step)
-            if np.isfinite(after).all() and float((after * step).sum()) >= 0:
+            if np.isfinite(after).all() and float((after * step).sum()) >= -float((slope * step).sum()) / 4:
                 break
             step = step / 2
         fit, slope = replace(fit, value=fit.value + step), after
     return None
+
+
+def _best_step(hessian: FloatArray, slope: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+    """The step within a box that gains most by the first two derivatives."""
+    scale = np.maximum(high - low, 1e-300)
+    bend, axes = np.linalg.eigh(hessian * scale * scale[:, None])
+    root = np.sqrt(np.maximum(bend, EPS * bend.max()) + 1e-300)
+    target = (slope * scale) @ axes / root
+    found = lsq_linear(root[:, None] * axes.T, target, (low / scale, high / scale), method="bvls")
+    return np.where(found.active_mask < 0, low, np.where(found.active_mask > 0, high, found.x * scale))
+
+
+def possible(
+    fit: Regression, design: FloatArray, counts: FloatArray, second: FloatArray, weight: FloatArray
+) -> BoolArray:
+    """Tables of two classes that may print a fit, shape (n_tables,): False where it is proved that one does not.
+
+    ``second``: people of the second class, shape (n_tables, n). The loss is convex: where its gradient g at a point c
+    has ``g (b - c) > 0`` for all b that are printed so, none of these is stationary (tolerances are added). Looked at
+    is a point between the fit of a table and the box.
+    """
+    tables, terms = len(second), fit.value.shape[0]
+    if fit.family == "multinomial" or len(fit.response) != 2 or (fit.l1 + fit.mean_l1).any():
+        return np.ones(tables, bool)
+    (none, one), (rest, case) = fit.response[:, 0], fit.class_weight
+    total = float(counts @ weight)
+    many = (counts * rest + second * (case - rest)) * weight
+    told = ((counts * rest * none + second * (case * one - rest * none)) * weight) @ design
+    value, ridge = fit.value[:, 0], (fit.l2 + fit.mean_l2 * total)[:, 0]
+    half = fit.half[:, 0] + EPS * (1 + np.abs(value))
+    most = counts * weight * max(rest, case)
+    tolerance = _tolerance(fit, design, counts * weight, np.abs(design).T @ most[:, None])[:, 0]
+    tolerance += 1e-9 * (1 + float(np.abs(design).max(initial=0.0)) * float(most.sum()))
+    squares = (design[:, :, None] * design[:, None, :]).reshape(len(design), -1)
+    floor, diagonal = 1e-12 * (1 + np.square(design).max(axis=0, initial=0.0)), np.arange(terms)
+
+    def slope(b: FloatArray, of: IntArray) -> tuple[FloatArray, FloatArray]:
+        mean = _mean(fit.family, b @ design.T)
+        return told[of] - (many[of] * mean) @ design - ridge * b, mean
+
+    def newton(b: FloatArray, of: IntArray, fixed: IntArray | None = None) -> FloatArray:
+        down, mean = slope(b, of)
+        bend = {"logistic": mean * (1 - mean), "poisson": mean}.get(fit.family, np.ones_like(mean))
+        square = ((many[of] * bend) @ squares).reshape(-1, terms, terms)
+        square[:, diagonal, diagonal] += ridge + floor
+        if fixed is not None:
+            rows = np.arange(len(b))
+            square[rows, fixed], square[rows, :, fixed], down[rows, fixed] = 0.0, 0.0, 0.0
+            square[rows, fixed, fixed] = 1.0
+        step = np.linalg.solve(square, down[:, :, None])[:, :, 0]
+        moved = np.abs(step @ design.T).max(axis=1, initial=0.0)
+        return np.asarray(b + step * np.minimum(1.0, MOVED / np.maximum(moved, MOVED))[:, None])
+
+    left, at, of = np.ones(tables, bool), np.tile(value, (tables, 1)), np.arange(tables)
+    with np.errstate(all="ignore"):
+        for number in range(ROUNDS):
+            at = newton(newton(at, of), of)
+            finite = np.isfinite(at).all(axis=1)
+            at, of = at[finite], of[finite]
+            off = np.abs(at - value)
+            out = np.flatnonzero((off > half).any(axis=1))
+            j = (off[out] / half).argmax(axis=1)
+            beyond = half[j] + np.minimum((off[out, j] - half[j]) / 2, 2 * half[j])
+            point = value + (at[out] - value) * (beyond / off[out, j])[:, None]
+            for _ in range(2 + number):
+                point = newton(point, of[out], j)
+            down, mean = slope(point, of[out])
+            size = 1 + np.abs(point) @ np.abs(design).T
+            lost = (many[of[out]] * (mean if fit.family == "poisson" else 1.0) * size) @ np.abs(design)
+            off_by = tolerance + 100 * EPS * (lost + np.abs(told[of[out]]) + ridge * np.abs(point))
+            reach = np.abs(value - point) + half
+            gone = (down * (value - point)).sum(axis=1) + np.abs(down) @ half + (reach * off_by).sum(axis=1) < 0
+            left[of[out[gone]]] = False
+            at, of = np.delete(at, out[gone], axis=0), np.delete(of, out[gone])
+    return left
 
 
 def _start(fit: Regression) -> float:
@@ -732,9 +818,35 @@ class Coefficients:
 
     def prints(self, people: StatementPeople, masses: FloatArray) -> bool | None:
         """Whether a fit of people of each class, shape (n_qi, n_classes), may be printed so; None if not known."""
-        weight = 1.0 if self.weights is None else people.numbers(self.weights)
-        design = np.stack([term.numbers(people) for term in self.terms]).T
-        return prints(self.fit, design, masses * np.reshape(weight, (-1, 1)))
+        weight, design = self._design(people)
+        return prints(self.fit, design, masses * weight[:, None])
+
+    def possible(self, people: StatementPeople, second: FloatArray) -> BoolArray:
+        """Tables with so many people of the second of two classes that may print it; False where none can."""
+        weight, design = self._design(people)
+        return possible(self.fit, design, people.counts, second, weight)
+
+    def effects(self, people: StatementPeople) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """How far coefficients of people of the first class are off, and what the second moves (see `Reprinted`)."""
+        fit, (weight, design) = self.fit, self._design(people)
+        cases, flat = people.counts * weight, np.flatnonzero(self.fit.free.ravel())
+        means = _means(fit.family, design @ fit.value, np.zeros((len(design), fit.value.shape[1]))).mean
+        first, second = (
+            (design[:, :, None] * (weight[:, None] * w * (answer - means))[:, None, :]).reshape(len(design), -1)[
+                :, flat
+            ]
+            for w, answer in zip(fit.class_weight, fit.response, strict=True)
+        )
+        turn = np.linalg.pinv(_hessian(fit, design, cases), hermitian=True) / np.maximum(fit.half.ravel()[flat], 1e-300)
+        base = people.counts @ first - ((fit.l2 + fit.mean_l2 * cases.sum()) * fit.value).ravel()[flat]
+        none, one = fit.response[:, -1]
+        share = np.clip((means[:, -1] - none) / (one - none), 0.0, 1.0)
+        return base @ turn, (second - first) @ turn, share
+
+    def _design(self, people: StatementPeople) -> tuple[FloatArray, FloatArray]:
+        """The weight of each row and its columns, shapes (n_qi,), (n_qi, n_terms)."""
+        weight = np.ones(len(people)) if self.weights is None else people.numbers(self.weights)
+        return weight, np.stack([term.numbers(people) for term in self.terms]).T
 
     def _class(self, response: int, combined: bool) -> int | None:
         """The only class that a row has weights of, if it is one."""

@@ -43,7 +43,7 @@ from maxent.models.statements.statement import (
 from maxent.models.statements.sums import ClassCount, ClassShare
 
 if TYPE_CHECKING:
-    from maxent.models.arrays import FloatArray, IntArray
+    from maxent.models.arrays import BoolArray, FloatArray, IntArray
     from maxent.models.reading import Reader
     from maxent.models.tables.qi_table import QITable
 
@@ -213,6 +213,28 @@ class StatementDocument:
                 among = each.among(people)
                 masses_in = masses[:, order] * (among.counts > 0)[:, None]
                 yield f"{self.name}, {each.source}", each.content.prints(among, masses_in)
+
+    def possible(self, table: QITable, classes: Sequence[str], second: FloatArray) -> BoolArray:
+        """Tables with so many people of the second of two classes, shape (n, n_qi), that may print everything."""
+        people, order = self.people(table), self._order(classes)
+        found = np.ones(len(second), bool)
+        for each in self.statements:
+            if isinstance(each.content, Reprinted):
+                among = each.among(people)
+                inside = second * (among.counts > 0)
+                found &= each.content.possible(among, inside if order[1] else among.counts - inside)
+        return found
+
+    def effects(self, table: QITable, classes: Sequence[str]) -> Iterator[tuple[FloatArray, FloatArray, FloatArray]]:
+        """What is printed of people of the first class, what each of the second moves, and shares (`Reprinted`)."""
+        people, order = self.people(table), self._order(classes)
+        for each in self.statements:
+            if isinstance(each.content, Reprinted):
+                among = each.among(people)
+                base, move, share = each.content.effects(among)
+                inside = among.counts > 0
+                move, share = move * inside[:, None], np.where(inside, share, 0.5)
+                yield (base, move, share) if order[1] else (base + among.counts @ move, -move, 1 - share)
 
     @property
     def refitted(self) -> bool:

@@ -143,6 +143,17 @@ class Reprinted(StatementKeys, Protocol):
         """Whether people of each class, shape (n_qi, n_classes), may have printed it; None if not known."""
         ...
 
+    def possible(self, people: StatementPeople, second: FloatArray) -> BoolArray:
+        """The same of many tables of two classes by the second, shape (n_tables, n_qi): False where it is proved."""
+        ...
+
+    def effects(self, people: StatementPeople) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """About how far what people of the first class print is off, in halves of the last digit, shape (n_figures,).
+
+        With what one of the second class moves it by, shape (n_qi, n_figures), and shares of that class, shape (n_qi,).
+        """
+        ...
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StatementPeople:

@@ -92,22 +92,32 @@ def prove(
     ``start`` are bounds that hold already. Statements that are linear for each value of some sums are taken by cases.
     """
     check_size(CELLS, len(program.cells), program.n_classes)
-    found = _prove(program, last, clock, asked, start)
-    if last == LEVELS[0].name or found.status != "proved" or not program.release.statements:
-        return found
-    from maxent.solvers.certainty.cases import by_cases
+    statements, everybody = program.release.statements, np.ones(len(program.table), bool) if asked is None else asked
+    if last == LEVELS[0].name or not statements:
+        return _prove(program, last, clock, asked, start)
+    from maxent.solvers.certainty.cases import by_cases, cases_of
+    from maxent.solvers.certainty.refits import by_tables, is_refitted, refitted
+    from maxent.solvers.certainty.settled import more_is_known
 
-    everybody = np.ones(len(program.table), bool) if asked is None else asked
+    unsettled, fitted = np.ones((len(program.table), program.n_classes), bool), last == LEVELS[-1].name
+    fitted = fitted and is_refitted(program)
+    if fitted and cases_of(program) is None:
+        found = _prove(program, LEVELS[-2].name, clock, asked, start)
+        if found.status != "proved":
+            return found
+        bounds, unsettled, listed = by_tables(program, found.bounds, everybody, clock)
+        if not unsettled.any() or (listed and not program.internal and not more_is_known(program)):
+            return refitted(program, replace(found, bounds=bounds), unsettled, more=False)
+        start, asked = bounds, np.asarray(unsettled.any(axis=1))
+    found = _prove(program, last, clock, asked, start)
+    if found.status != "proved":
+        return found
 
     def of_case(piece: Program, level: str, who: BoolArray, at: Bounds) -> Proved:
         return _prove(piece, level, clock, who & everybody, at)
 
     found = by_cases(program, last, found, of_case, clock)
-    if last != LEVELS[-1].name or found.status != "proved":
-        return found
-    from maxent.solvers.certainty.settled import refitted
-
-    return refitted(program, found, everybody)
+    return refitted(program, found, unsettled & everybody[:, None]) if fitted and found.status == "proved" else found
 
 
 def _prove(program: Program, last: str, clock: Clock, asked: BoolArray | None, start: Bounds | None) -> Proved:

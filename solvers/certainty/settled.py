@@ -12,7 +12,6 @@ from maxent.constraints.program.program import Linear, Regions
 from maxent.constraints.program.residuals import Evaluator
 from maxent.models.errors import Origin
 from maxent.models.packages import installed
-from maxent.solvers.certainty.bounds import whole_numbers
 from maxent.solvers.certainty.cases import SumCases, cases_of
 from maxent.solvers.certainty.witness import MET, handed_out, worlds_of
 from maxent.solvers.control import Clock
@@ -24,16 +23,9 @@ if TYPE_CHECKING:
     from maxent.constraints.program.program import Program
     from maxent.models.arrays import BoolArray, FloatArray, IntArray
     from maxent.models.statements.read import StatementDocument
-    from maxent.solvers.certainty.bounds import Proved
 
 # Seconds for all sums, and for one question.
 SECONDS, QUESTION = 10.0, 2.0
-# People up to whom tables are looked for that print a regression, where its sums leave a class open.
-REFITTED = 100
-NOTE = (
-    "a regression tells more than the sums that its coefficients bound: classes that these leave open may follow, as "
-    "no two tables of people that print the coefficients were found for them"
-)
 # Cells of a program, and people of a class in these: what is summed over.
 ClassCells = tuple["IntArray", int]
 
@@ -155,7 +147,7 @@ class NotLinear:
 
     def __init__(self, program: Program) -> None:
         cases = cases_of(program)
-        self._program, self._fits = program, _refitted(program)
+        self._program, self._fits = program, documents_refitted(program)
         self._cases = () if cases is None else tuple(SumCases(program, (each,)) for each in cases.statements)
         self.by_cases = frozenset[str]() if cases is None else cases.sources
 
@@ -177,7 +169,7 @@ class NotLinear:
         return (found for each in self._fits for found in each.printed(table, classes, people))
 
 
-def _refitted(program: Program) -> list[StatementDocument]:
+def documents_refitted(program: Program) -> list[StatementDocument]:
     """Documents of which tables that satisfy all rows may not print a statement."""
     target = program.release.target
     return [
@@ -185,24 +177,3 @@ def _refitted(program: Program) -> list[StatementDocument]:
         for each in program.release.statements
         if each.refitted and not target.register and set(each.target.classes) == set(target.classes)
     ]
-
-
-def refitted(program: Program, found: Proved, asked: BoolArray) -> Proved:
-    """Bounds of whole people. A class that they leave open counts as not asked, unless two tables show it to be open.
-
-    Both tables print the coefficients of every regression; they differ in how many of the people have the class.
-    """
-    bounds = found.bounds
-    questions = bounds.open & asked[:, None] & ~bounds.unasked
-    if not questions.any() or program.individuals > REFITTED or not _refitted(program):
-        return found
-    pairs = np.argwhere(questions)
-    sums = [(np.flatnonzero(program.cells.owner == q), k) for q, k in pairs.tolist()]
-    low, high = whole_numbers(bounds.low, bounds.high)
-    settled = Settled(program, sums, low[questions], high[questions])
-    settled.ask()
-    if not settled.unsettled.any():
-        return found
-    unasked = bounds.unasked.copy()
-    unasked[questions] |= settled.unsettled
-    return replace(found, bounds=replace(bounds, unasked=unasked, notes=(*bounds.notes, NOTE)))

@@ -16,10 +16,13 @@ from maxent.models.arrays import FloatArray
 from maxent.models.errors import InvalidInput
 from maxent.models.statements.glm import Coefficients, prints
 from maxent.models.statements.read import parse_statements
+from maxent.solvers.certainty import refits
 from maxent.solvers.certainty.sums import sparse_rows
 from tests.support.search import cases
 
 CLASSES = ["no", "yes"]
+# Seeds, people, decimals and penalties of regressions on columns in raw units.
+RAW = [(1, 12, 1, 1.0), (2, 12, 1, 0.0), (3, 12, 2, 1.0), (4, 12, 3, 0.0)]
 
 
 def document(*statements: Any, classes: list[str] = CLASSES) -> dict[str, Any]:
@@ -161,11 +164,19 @@ SMALL = (
 )
 
 
+@pytest.mark.parametrize("judged", [0, refits.JUDGED])
 @pytest.mark.parametrize(("penalty", "columns", "printed", "level"), SMALL)
 def test_classes_that_only_refits_settle_are_not_passed(
-    penalty: dict[str, float], columns: dict[str, list[Any]], printed: list[float], level: str | None
+    penalty: dict[str, float],
+    columns: dict[str, list[Any]],
+    printed: list[float],
+    level: str | None,
+    judged: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Sums leave more classes of six people open than the digits do."""
+    monkeypatch.setattr(refits, "JUDGED", judged)
+    monkeypatch.setattr(refits, "ATTEMPTS", 0)
     frame = pd.DataFrame(columns)
     intercept, age, other = map(str, printed)
     of_level = {} if level is None else {"level": level}
@@ -177,11 +188,63 @@ def test_classes_that_only_refits_settle_are_not_passed(
     said = document({"family": "logistic", "of": "yes", "terms": terms, "tolerance": 1e-6, **penalty})
     release = parse_statements(said, "paper.json").release
     limits = {"max_certain": 0, "max_certain_proved": 0, "max_stated_zeros": 0}
-    rows = maxent.check(release, frame, {"limits": limits}).rows
-    assert [row.status for row in rows if row.check.key in limits] == ["cannot_tell"] * 3
+    rows = {row.check.key: row.status for row in maxent.check(release, frame, {"limits": limits}).rows}
     found = maxent.bounds(release, frame, level="integer")
-    assert found.summary["pairs_not_asked"] > 0
-    assert any("regression" in note for note in found.summary["notes"])
+    assert rows["max_certain"] == rows["max_certain_proved"] == ("fail" if judged else "cannot_tell")
+    assert rows["max_stated_zeros"] == "cannot_tell"
+    assert (found.summary["status"], bool(found.summary["pairs_not_asked"])) == (
+        ("proved", False) if judged else ("time_limit", True)
+    )
+    assert any("regression" in note for note in found.summary.get("notes", [])) is not bool(judged)
+
+
+def fits(z: Any, tables: Any, ridge: float) -> Any:
+    """Coefficients of a logistic regression of many tables of classes by Newton steps; large where they diverge."""
+    b, ridges = np.zeros((len(tables), z.shape[1])), ridge * np.r_[0.0, np.ones(z.shape[1] - 1)]
+    for _ in range(60):
+        mean = 1 / (1 + np.exp(-np.clip(b @ z.T, -50, 50)))
+        bend = np.einsum("ki,ia,ib->kab", mean * (1 - mean), z, z) + np.diag(ridges + 1e-12)
+        step = np.linalg.solve(bend, ((tables - mean) @ z - ridges * b)[:, :, None])[:, :, 0]
+        b += step * np.minimum(1, 4 / np.maximum(np.abs(step @ z.T).max(axis=1), 1e-9))[:, None]
+    return np.column_stack([b[:, 0] - 5 * b[:, 1:].sum(axis=1), b[:, 1:] / 10])  # of columns about 50 +- 10
+
+
+def raw_units(seed: int, n: int, digits: int, l2: float) -> tuple[pd.DataFrame, Any, Any, dict[str, Any]]:
+    """Four columns about 50 +- 10, the same about 0 +- 1, classes (0, 1), and the regression of these on the first."""
+    random = np.random.default_rng(seed)
+    frame = pd.DataFrame({f"x{i}": np.round(random.normal(50, 10, n), 1) for i in range(4)})
+    y = (random.random(n) < 1 / (1 + np.exp((50 - frame.x0) / 10))).to_numpy(np.float64)
+    z = np.c_[np.ones(n), (frame - 50) / 10]
+    names: list[dict[str, Any]] = [{"intercept": True}, *({"column": name} for name in frame)]
+    printed = [f"{b:.{digits}f}" for b in fits(z, y[None], l2 / 100)[0]]
+    terms = [{**name, "value": value} for name, value in zip(names, printed, strict=True)]
+    said = {"family": "logistic", "of": "yes", "terms": terms, "tolerance": 1e-7, "source": "Table 2", "l2": l2}
+    return frame, z, y, document(said)
+
+
+@pytest.mark.parametrize(("seed", "n", "digits", "l2"), RAW)
+def test_few_people_in_raw_units_are_settled_as_refits_of_all_tables_do(
+    seed: int, n: int, digits: int, l2: float
+) -> None:
+    """The box of printed coefficients is wide in raw units, so that sums leave most classes open."""
+    frame, z, y, said = raw_units(seed, n, digits, l2)
+    tables = (np.arange(1 << n)[:, None] >> np.arange(n) & 1).astype(float)
+    printed = np.array([float(term["value"]) for term in said["statements"][0]["terms"]])
+    tables = tables[(np.abs(fits(z, tables, l2 / 100) - printed) <= 0.5 * 10.0**-digits).all(axis=1)]
+    assert (tables == y).all(axis=1).any()
+    found = maxent.bounds(parse_statements(said, "paper.json").release, frame, level="integer")
+    yes = found.frame().query("`class` == 'yes'").astype({name: float for name in frame})
+    both = frame.assign(least=tables.min(axis=0), most=tables.max(axis=0)).merge(yes)
+    assert len(both) == n
+    assert (both.least.tolist(), both.most.tolist()) == (both.low.tolist(), both.high.tolist())
+    assert (found.summary["status"], found.summary["pairs_not_asked"]) == ("proved", 0)
+
+
+@pytest.mark.parametrize("seed", [pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)])
+def test_sixty_people_in_raw_units_are_settled(seed: int) -> None:
+    frame, _, _, said = raw_units(seed, 60, 2, 0.0)
+    found = maxent.bounds(parse_statements(said, "paper.json").release, frame, level="integer")
+    assert (found.summary["status"], found.summary["pairs_not_asked"], found.certain_proved) == ("proved", 0, 0)
 
 
 def test_classes_that_tables_print_both_ways_are_open() -> None:
