@@ -49,12 +49,12 @@ def by_tables(program: Program, bounds: Bounds, asked: BoolArray, clock: Clock) 
     if program.single and program.n_classes == 2 and len(program.cells) == len(program.table) and questions.any():
         left = clock.left()
         tables = RefittedTables(program, settled, bounds, asked, Clock(SECONDS if left is None else left / 2))
-        listed = tables.list()
-        if listed:
+        found = tables.listed()
+        if listed := found is not None and tables.judge_all(found):
             ends = [np.where(questions, end, way) for end, way in zip(tables.ends(), (-np.inf, np.inf), strict=True)]
             bounds = bounds.narrowed(*ends).stamped(bounds, INTEGER)
             settled.low, settled.high = (end[questions] for end in whole_numbers(bounds.low, bounds.high))
-        else:
+        elif found is None:
             tables.look()
     unsettled = np.zeros(questions.shape, bool)
     unsettled[questions] = settled.unsettled
@@ -131,11 +131,8 @@ class RefittedTables:
             else:
                 self._doubt = np.minimum(self._doubt[0], table), np.maximum(self._doubt[1], table)
 
-    def list(self) -> bool:
-        """Judge all tables that satisfy the linear rows; False where these are too many or none, or time was up."""
-        tables = self._listed()
-        if tables is None or not len(tables):
-            return False
+    def judge_all(self, tables: IntArray) -> bool:
+        """Judge all tables that satisfy the linear rows; False where none is left, or time was up."""
         tables = np.random.default_rng(0).permutation(tables)
         for begin in range(0, len(tables), TOGETHER):
             if self._late():
@@ -143,7 +140,7 @@ class RefittedTables:
             self._judge(tables[begin : begin + TOGETHER])
         return not self._late() and bool((self.ends()[0] <= self.ends()[1]).all())
 
-    def _listed(self) -> IntArray | None:
+    def listed(self) -> IntArray | None:
         """All tables that satisfy the linear rows; None where they are too many."""
         program = self._program
         matrix, lower, upper, _ = sparse_rows(program)
