@@ -900,7 +900,7 @@ def test_whose_class_is_proved_comes_first_and_verify_finds_the_same(tmp_path: P
     assert figures.worst == proved
     found.dossier(tmp_path / "d.html")
     told = json.loads((tmp_path / "d.json").read_text(encoding="utf-8"))["dossier"]["worst"]
-    assert told[0] == proved
+    assert told[0] == {**proved, "remedy": "what is proved follows from several nodes: a smaller tree, reviewed again"}
     assert told[1]["probability"] == pytest.approx(0.875, abs=1e-8)
     page = (tmp_path / "d.html").read_text(encoding="utf-8")
     assert "knows the class of 2 for certain, by proof; the estimate alone finds 0" in page
@@ -1246,6 +1246,7 @@ def test_of_people_alike_the_first_row_is_worst_off_everywhere(tmp_path: Path) -
     found.dossier(tmp_path / "d.html")
     worst = json.loads((tmp_path / "d.json").read_text(encoding="utf-8"))["dossier"]["worst"]
     assert worst[0]["qi"] == {"A": 2.0, "B": 1.0}
+    assert worst[0].pop("remedy").startswith("cut the tree back to node R: ")
     for name in ("predictions", "table", "rows"):
         assert rung(found, name).figures.worst == worst[0]
 
