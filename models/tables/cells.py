@@ -498,7 +498,7 @@ def named_frame(columns: Iterable[Any], names: Iterable[str]) -> DataFrame:
     import pandas as pd
 
     frame = pd.DataFrame(dict(enumerate(columns)))
-    frame.columns = pd.Index(list(names), dtype=object)
+    frame.columns = pd.Index(list(names))
     return frame
 
 
