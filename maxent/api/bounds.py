@@ -19,7 +19,7 @@ from maxent.api.out_of_core.folder import InParts, links_of
 from maxent.api.out_of_core.opened import FoundLeaves, Opened, table_of
 from maxent.api.population import population_bounds
 from maxent.api.proving import Drawing, Proving, proving_seconds
-from maxent.constraints.compiler import unread_beside_draws
+from maxent.constraints.compiler import NOTHING_OF, unread_beside_draws
 from maxent.constraints.kinds.registry import knowledge as choices_of_knowledge
 from maxent.models.errors import ARGUMENT, check_unused, invalid
 from maxent.models.out_of_core.runs import LeafGroup, Rows, joined, positions
@@ -217,6 +217,9 @@ def bounds_tables(
         clock = Clock(how.time_limit)
         case = opened.case(table)
         program = replace(compile_in_time(case, _without_splits(known, tables), clock), ties=how.ties)
+        if known.kinds is None:  # all is known, and choices of splits are left out here alone
+            unread = (each for each in program.unread if not each.what.startswith(NOTHING_OF.partition(" (")[0]))
+            program = replace(program, unread=tuple(unread))
         compiled = time.perf_counter()
         proved = prove_alike(program, stands, clock)
         seconds = {"compile": compiled - begin, "prove": time.perf_counter() - compiled}
