@@ -87,7 +87,7 @@ class Case:
     * ``in_order``: reads the adversary's table again, each row of its own, in its order.
     * ``rows``: whether the table lists the people in training order, a row each, and the adversary knows that.
     * ``stands_in``: whether quasi-identifiers of the table stand for others in the same leaves.
-    * ``members``: the table is a register, of which so many people are those that the release is about.
+    * ``members``: how many people of the table, a register, the release is about.
     * ``register``: the register of an adversary who has that in the place of the table.
     * ``inside``: where the table is a register, the people in the data, with their classes, and control people.
     """

@@ -1,4 +1,4 @@
-"""Libraries that are loaded sooner: parts that they load for nobody; and room for SciPy, which is looked for before."""
+"""Room for SciPy, which is looked for before it is loaded, and parts of NumPy that it loads for nobody."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from importlib.machinery import ModuleSpec
     from types import ModuleType
 
@@ -29,54 +29,7 @@ class BeforeSciPy:
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> Any:
         if name == "scipy":
             check_room()
-        if name == "dataclasses" and sys.version_info < (3, 13):  # later ones compile once for each class
-            return followed_by(name, path, without_compiling)
         return short_copy(name, path) if name.endswith(COPY) else None
-
-
-def without_compiling(dataclasses: Any) -> None:
-    """Let no source text be made and compiled for what all frozen classes have alike: that is half of their time."""
-
-    def frozen(cls: Any, fields: Sequence[Any], *_: object) -> tuple[Any, Any]:
-        names = frozenset(each.name for each in fields)
-
-        def __setattr__(self: object, name: str, value: object) -> None:
-            if type(self) is cls or name in names:
-                raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
-            super(cls, self).__setattr__(name, value)
-
-        def __delattr__(self: object, name: str) -> None:
-            if type(self) is cls or name in names:
-                raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
-            super(cls, self).__delattr__(name)
-
-        return __setattr__, __delattr__
-
-    def shown(fields: Sequence[Any], *_: object) -> Any:
-        names = [each.name for each in fields]
-
-        def __repr__(self: object) -> str:
-            return f"{self.__class__.__qualname__}({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
-
-        return dataclasses._recursive_repr(__repr__)
-
-    dataclasses._frozen_get_del_attr, dataclasses._repr_fn = frozen, shown
-
-
-def followed_by(name: str, path: Sequence[str] | None, then: Callable[[ModuleType], None]) -> ModuleSpec | None:
-    """A module that is changed as soon as it is loaded."""
-    from importlib.machinery import PathFinder
-
-    found = PathFinder.find_spec(name, path)
-    if found is not None and found.loader is not None:
-        run = found.loader.exec_module
-
-        def loaded(module: ModuleType) -> None:
-            run(module)
-            then(module)
-
-        found.loader.exec_module = loaded  # type: ignore[method-assign]
-    return found
 
 
 def short_copy(name: str, path: Sequence[str] | None) -> ModuleSpec | None:

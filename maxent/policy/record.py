@@ -400,7 +400,7 @@ def _recorded(path: str | PathLike[str]) -> dict[str, Any] | None:
 def _standing(path: str | PathLike[str], record: Mapping[str, Any]) -> dict[str, Any] | None:
     """The record that a file has already, where it says the same but for its date and the decision; else None.
 
-    One with a decision also stands where reports were written again: it has the hashes of those that were decided on.
+    A record with a decision stays as it is when reports are written again. Its hashes are those of the decided reports.
     """
     if (found := _recorded(path)) is None:
         return None

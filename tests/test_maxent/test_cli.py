@@ -648,31 +648,3 @@ print(sorted(np.__dir__()) == sorted(names), np.__all__ == listed, hasattr(np, "
 def test_scipy_loads_no_modules_for_tests_and_numpy_still_has_them() -> None:
     done = subprocess.run([sys.executable, "-c", SHORT], capture_output=True, text=True, timeout=60)
     assert done.stderr.splitlines() == ["[]", "[]", "True True True"]
-
-
-ALIKE = """
-import sys
-from maxent.command_line.room import BeforeSciPy
-sys.meta_path[:0] = [BeforeSciPy()] * len(sys.argv[1:])
-from dataclasses import _repr_fn, dataclass, field
-kept = {"__annotations__": {"a": int, "b": int}, "b": field(default=2, repr=False)}
-One = dataclass(frozen=True)(type("One", (), kept))
-Two = dataclass(frozen=True, slots=True)(type("Two", (One,), {"__annotations__": {"c": int}, "c": 2}))
-def tried(work, *arguments):
-    try:
-        return work(*arguments)
-    except Exception as error:
-        return repr(error)
-for one in (One([]), Two([]), type("Own", (One,), {})([])):
-    print([tried(setattr, one, name, 3) for name in "acd"], [tried(delattr, one, name) for name in "acd"])
-    print(one.a.append(one), one, one.__repr__.__qualname__, one.__setattr__.__qualname__)
-sys.exit(_repr_fn.__module__)
-"""
-
-
-@pytest.mark.skipif(sys.version_info >= (3, 13), reason="compiles all that a class needs at once")
-def test_frozen_classes_are_as_dataclasses_makes_them_and_loaded_sooner() -> None:
-    calls = ([sys.executable, "-c", ALIKE, *how] for how in ([], ["sooner"]))
-    one, other = (subprocess.run(call, capture_output=True, text=True, timeout=60) for call in calls)
-    assert one.stdout == other.stdout != ""
-    assert (one.stderr, other.stderr) == ("dataclasses\n", "maxent.command_line.room\n")

@@ -326,9 +326,9 @@ def _line(check: Mapping[str, Any], *, public: bool) -> tuple[str, str, str]:
 
 
 def _first_checks(checks: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
-    """The checks of the first page: all where there is room, else those that did not pass.
+    """The checks of the first page: all if they fit, else those that did not pass.
 
-    Those that fail come first, then those that cannot be told, then those that are switched off.
+    Their order: failed, cannot be told, switched off.
     """
     if len(checks) <= CHECKS:
         return checks
