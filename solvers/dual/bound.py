@@ -33,9 +33,8 @@ if TYPE_CHECKING:
 
 # How often violated rows get further tangents, at most.
 ROUNDS = 20
-# Newton steps, at most: with tangents, and without, after which masses seem to have to vanish; and where these are not
-# found.
-STEPS, ENOUGH, MORE = 200, 15, 45
+# Newton steps, at most: with tangents, and without, after which masses have to vanish.
+STEPS, ENOUGH = 200, 60
 # Violation (impurity units), residual and decrease of the bound (nats), all per individual, that count as none.
 CLOSED = 1e-13
 # Residual, individuals, with which very many counts that overlap are met.
@@ -92,8 +91,6 @@ def relaxed_optimum(program: LiftedProgram, point: FloatArray, clock: Clock) -> 
         optimum, residual = _on_face(relaxed, clock)
         if residual <= max(MET, worth):
             return optimum
-        found = minimise(problem, found.multipliers, min(worth, MET), MORE, clock)
-        steps, best = steps + found.iterations, min(best, found.bound + problem.rounding(found.multipliers))
     point = relaxed.elimination.point(found.masses)
     multipliers = None if convex.n_rows else found.multipliers
     contradiction = not convex.n_rows and best < linear.least - 1.0

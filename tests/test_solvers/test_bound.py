@@ -132,20 +132,6 @@ def test_multipliers_that_bound_nothing_are_left_aside():
         assert entropy_bound(linear, found.point, Clock(), nonsense) == pytest.approx(found.bound, abs=1e-9)
 
 
-def test_masses_that_vanish_are_looked_for_after_few_steps(monkeypatch):
-    linear = replace(program_of("gini counts"), terms=(), nl_const=np.empty(0), nl_size=np.empty(0), nl_origins=())
-    allowed = []
-
-    def slow(problem, start, tolerance, steps, clock):
-        allowed.append(steps)
-        return replace(minimise(problem, start, tolerance, 1, clock), residual=1.0)
-
-    monkeypatch.setattr(bound, "minimise", slow)
-    monkeypatch.setattr(bound, "_on_face", lambda relaxed, clock: (None, 1.0))  # none are found
-    assert np.isfinite(relaxed_optimum(linear, middle(linear), Clock()).bound)
-    assert allowed == [bound.ENOUGH, bound.MORE] == [15, 45]
-
-
 def without_convex_rows(program):
     relaxed = relax(program)
     return minimise(relaxed.linear).bound + relaxed.constant
