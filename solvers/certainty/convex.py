@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -91,7 +92,7 @@ def tighten(program: Program, bounds: Bounds, questions: BoolArray, clock: Clock
         return bounds
     merged, pools = pooled(program, rows, active, bounds)
     asked = pools.asked(questions)
-    ends, late = CertainEnds.of(program, bounds, questions, pools), np.zeros(asked.shape, bool)
+    ends, late, ended = CertainEnds.of(program, bounds, questions, pools), np.zeros(asked.shape, bool), False
     everything, among = np.arange(len(program.linear)), np.asarray(asked.any(axis=1))[merged.owner]
     found = [part for part in parts(program, merged, everything, rows, active, among) if len(part.internal)]
     for part in sorted(found, key=lambda part: len(part.groups)):
@@ -107,7 +108,8 @@ def tighten(program: Program, bounds: Bounds, questions: BoolArray, clock: Clock
         if not search.run(_Tangents(lifted.program, clock)):
             return contradicted(bounds, questions)
         late[asks.pool] |= asked[asks.pool] & search.open_pools()[:, None]
-    return answered(program, bounds, questions, pools, late)
+        ended |= search.ended
+    return answered(program, replace(bounds, ended=bounds.ended or ended), questions, pools, late)
 
 
 def _active(program: Program, rows: InternalRows, convex: BoolArray, questions: BoolArray) -> IntArray:

@@ -195,7 +195,7 @@ def _narrowed(bounds: Bounds, questions: BoolArray, found: WholeBounds) -> Bound
     """Bounds with what was found of the questions."""
     low = np.where(questions, found.low, -np.inf).astype(np.float64)
     high = np.where(questions, found.high, np.inf).astype(np.float64)
-    return replace(bounds.narrowed(low, high), unasked=bounds.unasked | found.late, ended=found.ended)
+    return replace(bounds.narrowed(low, high), unasked=bounds.unasked | found.late, ended=bounds.ended or found.ended)
 
 
 def _unordered(program: Program, bounds: Bounds, questions: BoolArray, clock: Clock) -> tuple[Bounds, BoolArray]:

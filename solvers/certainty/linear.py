@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 # numerical algorithms", 2002, section 3.1).
 
 EPSILON = float(np.finfo(np.float64).eps)
+# Share of its size by which the sides of a row cross where rows that are alike contradict each other.
+CROSSED = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +58,12 @@ class Feasible:
         """Absolute coefficients, transposed; terms of each column; largest size of each variable."""
         transposed = self._transposed
         return abs(transposed), np.diff(transposed.indptr).astype(float), np.maximum(abs(self.least), abs(self.most))
+
+    @property
+    def crossed(self) -> bool:
+        """Whether the sides of a row cross, by more than rounding: there is no point."""
+        size = abs(self.matrix) @ self._sizes[2]
+        return bool((self.lower - self.upper > CROSSED * (1 + size)).any())
 
     def priced(self, y: FloatArray) -> PricedPart:
         """Bound from prices of the rows, shape (n_rows,); a price for a missing side becomes 0."""
@@ -328,7 +336,8 @@ class WarmProgram:
         lp.num_col_, lp.num_row_ = matrix.shape[1], matrix.shape[0]
         lp.col_cost_ = np.zeros(matrix.shape[1])
         lp.col_lower_, lp.col_upper_ = feasible.least, feasible.most
-        lp.row_lower_, lp.row_upper_ = feasible.lower, feasible.upper
+        # HiGHS takes no row whose sides cross, be it by rounding; proofs take them as they are.
+        lp.row_lower_, lp.row_upper_ = np.sort([feasible.lower, feasible.upper], axis=0)
         lp.sense_ = highspy.ObjSense.kMaximize
         lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
         lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = matrix.indptr, matrix.indices, matrix.data
@@ -414,6 +423,7 @@ class BoundSearch:
         self._need = np.stack([self.ends.low[at], self.ends.high[at]])
         self._seen = np.stack([np.full(len(asked.pool), np.inf), np.full(len(asked.pool), -np.inf)])
         self._final = np.zeros((2, len(asked.pool)), bool)
+        self.ended = False  # whether the solver ended without an answer
 
     @property
     def _open(self) -> BoolArray:
@@ -432,17 +442,19 @@ class BoundSearch:
     def run(self, program: WarmProgram) -> bool:
         """Settle the ends until the clock stops; whether there can be any feasible point."""
         begin, before = time.perf_counter(), program.solves
-        if not self._together(program):
+        if program.feasible.crossed or not self._together(program):
             return False
         number, each = int(self._open.sum()), (time.perf_counter() - begin) / max(program.solves - before, 1)
         what = f"{number:,} ends of bounds may need a linear program each"
         foretell(number * each, what, "a lower level takes less", self.clock)
-        while self.clock.stop() is None and (ends := self._open).any():
+        while not self.ended and self.clock.stop() is None and (ends := self._open).any():
             side, which = (int(i) for i in np.argwhere(ends)[0])
             aim = (self._below, self._aims)[side][which].toarray().ravel()
             vertex = program.largest(aim)
             if vertex is None:
                 break
+            if vertex.point is None:
+                return self._without_point(program, vertex)
             self._final[side, which] = True
             self._learn(program.feasible, vertex)
         return True
@@ -456,15 +468,21 @@ class BoundSearch:
             if vertex is None:
                 return True
             if vertex.point is None:
-                return not any(program.feasible.priced(sign * vertex.prices).contradiction for sign in (1.0, -1.0))
+                return self._without_point(program, vertex)
             self._learn(program.feasible, vertex)
             if number - self._open.sum() < max(1.0, WORTHWHILE * number):
                 return True
         return True
 
+    def _without_point(self, program: WarmProgram, vertex: Vertex) -> bool:
+        """Whether there can be a point, though the solver found none: its prices may prove that there is none."""
+        self.ended = not any(program.feasible.priced(sign * vertex.prices).contradiction for sign in (1.0, -1.0))
+        return self.ended
+
     def _learn(self, feasible: Feasible, vertex: Vertex) -> None:
         """Updates all questions with the point and the dual bounds of a solve."""
-        if vertex.point is not None and vertex.meets:
+        assert vertex.point is not None
+        if vertex.meets:
             value = self._aims @ vertex.point + self.asked.constant
             self._seen[0], self._seen[1] = np.minimum(self._seen[0], value), np.maximum(self._seen[1], value)
         self._prove(feasible.priced(vertex.prices))
@@ -480,13 +498,14 @@ def tighten(program: Program, bounds: Bounds, questions: BoolArray, clock: Clock
     plain = replace(program, internal=())
     merged, pools = pooled(plain, InternalRows(plain), np.empty(0, np.int64), bounds)
     asked = pools.asked(questions)
-    ends, late = CertainEnds.of(program, bounds, questions, pools), np.zeros(asked.shape, bool)
+    ends, late, ended = CertainEnds.of(program, bounds, questions, pools), np.zeros(asked.shape, bool), False
     for part in linear_parts(plain, merged, pools, asked):
         search = BoundSearch(part.questions, pools, ends, clock)
         if clock.stop() is None and not search.run(WarmProgram(part.feasible, clock)):
             return contradicted(bounds, questions)
         late[part.questions.pool] |= asked[part.questions.pool] & search.open_pools()[:, None]
-    return answered(program, bounds, questions, pools, late)
+        ended |= search.ended
+    return answered(program, replace(bounds, ended=bounds.ended or ended), questions, pools, late)
 
 
 def contradicted(bounds: Bounds, questions: BoolArray) -> Bounds:

@@ -298,6 +298,36 @@ def absolute_fit(design: FloatArray, labels: FloatArray, l1: float) -> FloatArra
 
 @pytest.mark.search
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("seed", cases(0, 6, hunted=200))
+def test_regressions_that_shares_of_people_contradict_are_refused_by_linear_programs(seed: int) -> None:
+    """Of the same people with other labels: proved is only what shares of people, by another solver, can be."""
+    random = np.random.default_rng(seed)
+    table = pd.DataFrame(random.normal(size=(int(random.integers(12, 20)), 2)).round(2), columns=["a", "b"])
+    classes, digits, said = np.resize(CLASSES, len(table)), int(random.integers(1, 4)), list[dict[str, Any]]()
+    for labels in (random.permutation(classes), random.permutation(classes)):
+        model = LogisticRegression(tol=1e-8, max_iter=10_000).fit(table, labels)
+        values = [f"{b:.{digits}f}" for b in (*model.intercept_, *model.coef_[0])]
+        terms = [
+            {"intercept": True, "value": values[0]},
+            *({"column": c, "value": b} for c, b in zip("ab", values[1:], strict=True)),
+        ]
+        said.append({"family": "logistic", "of": "yes", "terms": terms, "l2": 1.0, "tolerance": 1e-4})
+    release = parse_statements(document(*said), "paper.json").release
+    matrix, low, high, _ = sparse_rows(program := compile_release(release, table))
+    shares = np.kron(np.eye(len(program.cells)), np.ones(2)), np.zeros((len(program.cells), 2 * len(low)))
+    rows = np.hstack(shares), np.hstack([matrix.toarray(), np.eye(len(low)), -np.eye(len(low))])
+    each = LinearConstraint(rows[0], program.weight, program.weight), LinearConstraint(rows[1], low, high)
+    missed = milp(np.repeat([0.0, 1.0], [matrix.shape[1], 2 * len(low)]), constraints=each).fun
+    refused = False
+    try:
+        assert maxent.bounds(release, table, level="linear").status == "proved"
+    except InvalidInput:
+        refused = True
+    assert refused is bool(missed > 1e-6 * len(table))
+
+
+@pytest.mark.search
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("seed", cases(2, 4, hunted=200))
 def test_the_rows_of_regressions_that_contradict_each_other_are_named(seed: int) -> None:
     """Regressions of two labellings: rows of one coefficient are told apart, and none that is named can be left out."""

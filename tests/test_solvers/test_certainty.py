@@ -326,6 +326,18 @@ def test_a_search_that_takes_long_says_so(monkeypatch: pytest.MonkeyPatch) -> No
     assert "may need a linear program each" in heard[0]
 
 
+@pytest.mark.parametrize(("by", "there"), [(1e-12, True), (0.5, False)])
+def test_sides_that_cross_by_rounding_alone_leave_a_point(by: float, there: bool) -> None:
+    """HiGHS refuses the whole program for such a row, and would say nothing of the others."""
+    matrix = sparse.csr_matrix(np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]))
+    sides = Feasible(matrix, np.array([2.0 + by, 0.0]), np.array([2.0, 1.0]), np.zeros(3), np.full(3, 5.0))
+    vertex = WarmProgram(sides, Clock()).largest(np.array([1.0, 1.0, 1.0]))
+    assert vertex is not None
+    assert vertex.point is not None
+    assert vertex.point.sum() == pytest.approx(3.0 + by)
+    assert sides.crossed is not there
+
+
 def test_a_program_without_a_point_is_told_from_one_with(capfd: pytest.CaptureFixture[str]) -> None:
     matrix = sparse.csr_matrix(np.array([[1.0, 1.0, 1.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]))
     sides = np.array([5.0, 2.0, 1.0])
