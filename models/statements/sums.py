@@ -297,6 +297,7 @@ class ClassDeviation:
     to ``(n - ddof) s_low^2`` at least and ``(n - ddof) s_high^2 + n h^2`` at most. The number of people n is itself a
     sum over them, so that both are linear in who has the class. The mean is ``mean`` (``mean_digits``), or that of a
     statement ``mean`` about the same people; without one only the lower side holds, about the middle of the values.
+    The mean of everybody in a table is known, whatever was printed.
 
     With the sum D of distances from c, ``n (mean - c)^2`` is ``D^2 / n``: where n and D are known both sides are exact.
     Between ends of them it is at most the chord of ``D^2`` over the least n, and at least ``2 r D - r^2 n`` for any r.
@@ -342,14 +343,17 @@ class ClassDeviation:
         low, high = self._ends
         about = "all" if self.klass is None else people.classes[self.klass]
         says = f"standard deviation of {self.of} of {about} {self.value}"
-        squares, off = v**2, self._off(people, v, centre)
+        squares, wide, off = v**2, high**2 + half**2, self._off(people, v, centre)
+        if known := self.klass is None and not people.of_register and bool(people.counts.any()):
+            squares, wide = (v - np.average(v, weights=people.counts)) ** 2, high**2
         lower, upper = (f"{says}, {side} side" for side in ("lower", "upper"))
         yield _weighed(people, squares - low**2, -self.ddof * low**2 - off, np.inf, lower, self.klass)
-        if self.mean is not None:
-            wide = high**2 + half**2
+        if self.mean is not None or known:
+            row = _weighed(people, squares - wide, -np.inf, -self.ddof * high**2 + off, upper, self.klass)
+            yield replace(row, source="" if known else self.beside)
+        if self.mean is not None and not (known and self.beside):
             near = f"mean {self.of} of {about} {self.mean}"
             for row in (
-                _weighed(people, squares - wide, -np.inf, -self.ddof * high**2 + off, upper, self.klass),
                 _weighed(people, v + half, -off, np.inf, f"{near}, lower side", self.klass),
                 _weighed(people, v - half, -np.inf, off, f"{near}, upper side", self.klass),
             ):

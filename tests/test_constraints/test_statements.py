@@ -1254,14 +1254,23 @@ def test_a_tree_that_statements_contradict_has_the_name_of_its_file(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("mean", "sd", "named"), [(45, 3, "s.json, statement 1, with statement 2"), (30, 13, "s.json, statement 2")]
+    ("mean", "sd", "named"), [(45, 3, 1), (45, 14, 1), (None, 3, 1), (None, 14, 1), (30, 13, 2), (45, 13, None)]
 )
-def test_a_deviation_that_the_table_contradicts_is_named_with_its_mean(mean: int, sd: int, named: str) -> None:
-    """Of all: 45 and 12.9 are true. A mean that is wrong is so alone."""
-    said = [{"kind": kind, "of": "age", "equals": equals} for kind, equals in (("sd", sd), ("mean", mean))]
+@pytest.mark.parametrize("where", [{}, {"where": {"age": {"le": 60}}}])
+def test_a_deviation_of_all_that_the_table_contradicts_is_named(
+    mean: int | None, sd: int, named: int | None, where: dict[str, Any]
+) -> None:
+    """Of all: 45 and 12.9 are true; their mean is that of the table, whatever was printed."""
+    frame = pd.concat([FRAME, FRAME[:3].assign(age=90)]) if where else FRAME
+    figures = [("sd", sd), ("mean", mean)]
+    said = [{"kind": kind, "of": "age", "equals": x, **where} for kind, x in figures if x is not None]
+    release = document(frame.assign(y="no"), *said)
+    if named is None:
+        assert maxent.bounds(release, frame, level="linear").status == "proved"
+        return
     with pytest.raises(InvalidInput) as refused:
-        maxent.bounds(document(FRAME.assign(y="no"), *said), FRAME, level="linear")
-    assert [problem.where for problem in refused.value.problems] == [named]
+        maxent.bounds(release, frame, level="linear")
+    assert [problem.where for problem in refused.value.problems] == [f"s.json, statement {named}"]
 
 
 def test_a_deviation_that_nobody_has_is_named_by_its_figure() -> None:
