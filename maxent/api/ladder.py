@@ -17,7 +17,7 @@ from maxent.disclosure.ladder import EXACT, Figures, as_badly_off, proved_of, wo
 from maxent.disclosure.limits import Limits
 from maxent.disclosure.measures import TOLERANCE
 from maxent.disclosure.sensitive import judged_alone
-from maxent.disclosure.truth import right_by
+from maxent.disclosure.truth import answered, right_by, shared
 from maxent.models.display import counted
 from maxent.models.errors import InvalidInput, NoAnswerInTime
 from maxent.models.release import Attribute, Branch, Node, Release, Tree
@@ -176,14 +176,13 @@ class Climb:
         case, cells = self.known.of_verdict(self.case), self.case.cells()
         owner = cells.owner
         counts, n_classes = case.people.counts, answers.shape[1]
-        total, votes = np.zeros((2, len(counts), n_classes))
+        total = np.zeros((len(counts), n_classes))
         np.add.at(total, owner, answers)
-        np.add.at(votes, (owner, codes), 1.0)
+        votes = answered(answers, codes, owner, np.ones(len(cells)))
         posterior = total / total.sum(axis=1, keepdims=True)
         right = None
         if case.truth is not None:
-            guess = votes.argmax(axis=1)
-            right = case.truth[np.arange(len(counts)), guess].astype(np.float64)
+            right = (case.truth * votes).sum(axis=1)
             by_shares = right_by(posterior, case.truth)
             right = right if right.sum() >= by_shares.sum() else by_shares
         base = baseline_of(n_classes, int(counts.sum()), marginal=case.of_each_class, truth=case.truth)
@@ -209,8 +208,7 @@ class Climb:
         if case.sensitive:
             of_each, hit = None if base.shares is None else np.array(base.shares), None
             if case.truth is not None:
-                both, each = (votes.argmax(axis=1), posterior.argmax(axis=1)), np.arange(len(counts))
-                hits = [np.bincount(guess, case.truth[each, guess], n_classes) for guess in both]
+                hits = [(case.truth * guess).sum(axis=0) for guess in (votes, shared(posterior))]
                 of_each, hit = case.truth.sum(axis=0), max(hits, key=lambda each: each[list(case.sensitive)].sum())
             alone = judged_alone(case.sensitive, counts, posterior, codes, of_each=of_each, right=hit)
             row["sensitive"] = {**alone, "proved_most": int(counts.sum())}

@@ -21,7 +21,7 @@ from maxent.disclosure.baseline import welch
 from maxent.disclosure.measures import TOLERANCE
 from maxent.disclosure.membership import Membership, membership_of
 from maxent.disclosure.sensitive import judged_alone
-from maxent.disclosure.truth import rows_in
+from maxent.disclosure.truth import right_by, rows_in, shared
 from maxent.models.errors import ARGUMENT, InvalidInput, invalid
 from maxent.models.reading import reader_of
 from maxent.models.tables.qi_table import read_qi
@@ -336,9 +336,8 @@ def _alone(found: Membership, register: Case, case: Case) -> dict[str, Any]:
     """The numbers of being a member of a sensitive class, and P(member), which is about no class."""
     truth, of_each, right = case.truth, _of_each_class(register), None
     if truth is not None:
-        guess = found.joint.argmax(axis=1)[within(case.people, register.people)]
-        own = truth[np.arange(len(guess)), guess]
-        right, of_each = np.bincount(guess, own, truth.shape[1]), truth.sum(axis=0)
+        guess = shared(found.joint)[within(case.people, register.people)]
+        right, of_each = (truth * guess).sum(axis=0), truth.sum(axis=0)
     alone = judged_alone(
         case.sensitive, found.counts, found.joint, found.codes, possible=found.possible, of_each=of_each, right=right
     )
@@ -352,8 +351,7 @@ def _beside(found: PopulationEstimate, case: Case, inside: IntArray, confidence:
     """An estimate beside the people in the data: guesses that are right in truth, and P(member) of these and others."""
     right, base = None, found.base
     if case.truth is not None:
-        guess = found.membership.joint.argmax(axis=1)[inside]
-        right = float(case.truth[np.arange(len(guess)), guess].sum() / case.truth.sum())
+        right = float(right_by(found.membership.joint[inside], case.truth).sum() / case.truth.sum())
         base = {"base_rate": float(case.truth.sum(axis=0).max() / case.truth.sum()), **base}
     control = _control(found.membership, found.program.table, case, inside, confidence)
     return replace(found, right=right, base=base, control=control or None)

@@ -37,7 +37,7 @@ from maxent.disclosure.baseline import baseline_of
 from maxent.disclosure.inference import Inference, measure
 from maxent.disclosure.ladder import REGISTERED, about, check_adversary, told_apart
 from maxent.disclosure.limits import ADVERSARY, ORDERED, Limits, Verdict, draws_of, limits_of
-from maxent.disclosure.truth import predicted_classes, pure_people, right_by
+from maxent.disclosure.truth import predicted_guesses, pure_people, right_by
 from maxent.models.arrays import FloatArray, IntArray, ranges, run_ends
 from maxent.models.columns import NOTHING, Columns, Statements
 from maxent.models.errors import ARGUMENT, InvalidInput, NoAnswerInTime, invalid
@@ -329,9 +329,9 @@ def _early(case: Case, proved: Certainty, clock: Clock, found: Review) -> dict[s
         if truth is not None:
             early["pure"] = int(program.table.counts[pure_people(program, truth)].sum())
     if truth is not None and left & {"max_right_guesses", "max_lift"} and program.single and not case.sensitive:
-        guess = predicted_classes(program, np.ones((len(program.cells), 1)))
+        guess = predicted_guesses(program, np.ones((len(program.cells), 1)))
         if guess is not None:
-            early["right_guesses"] = float(truth[np.arange(len(truth)), guess].sum() / people)
+            early["right_guesses"] = float((truth * guess).sum() / people)
         early["base_rate"] = float(truth.sum(axis=0).max() / people)
     return early
 

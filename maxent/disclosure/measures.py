@@ -648,7 +648,7 @@ _ALL = (
         says="Largest distance from everybody: The largest distance, from 0 to 1, of the estimate for one person from "
         "the shares of the classes among all people (t-closeness). 0 means that the release tells nobody apart."),
     Measure("member_hits", "hit rate of members", "share", "low",
-        "share of people whose likeliest class (of several alike the predicted one) is right, with `--control`",
+        "share of people whose likeliest class (of equals those predicted, each as often) is right, with `--control`",
         lambda of: None if of.control is None else of.control.hits.members, json="control.members", line="if any",
         sentence=True, swept=False),
     Measure("control_hits", "hit rate of control people", "share", "none",

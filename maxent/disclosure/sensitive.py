@@ -10,7 +10,7 @@ import numpy as np
 
 from maxent.disclosure.baseline import TwoGroups, base_of, newcombe
 from maxent.disclosure.measures import at_most, conditional_entropy, individual_divergence
-from maxent.disclosure.truth import Controls, InTruth, believed, guesses, predicted_classes
+from maxent.disclosure.truth import Controls, InTruth, believed, guesses, predicted_guesses
 from maxent.models.arguments import shorten, shorten_list
 from maxent.models.defenses.method import CERTAIN
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
@@ -82,8 +82,7 @@ def sensitive_of(
     surest = np.where(mine[posterior.argmax(axis=1)], shared.surest, at_most(largest))
     possible = np.where(mine[shared.possible_each.argmax(axis=1)], shared.possible, at_most(allowed))
     possible = np.maximum(surest, possible)
-    guess = guesses(posterior, predicted_classes(program, masses))
-    named = mine[guess]
+    guess = guesses(posterior, predicted_guesses(program, masses))[:, some]
     together = _together(posterior, some)
     expected = float(counts @ posterior[:, some].sum(axis=1))
     found: dict[str, Any] = {
@@ -93,7 +92,9 @@ def sensitive_of(
         "surest": float(surest.max()),
         "possible_posterior": float(possible.max()),
         "possible_certain": int(counts[possible >= CERTAIN].sum()),
-        "bayes_vulnerability": float(counts[named] @ largest[named]) / expected if expected > 0 else 0.0,
+        "bayes_vulnerability": float(counts @ (guess * posterior[:, some]).sum(axis=1)) / expected
+        if expected > 0
+        else 0.0,
         "possible_right": 1.0,  # no statement says how people of a class are divided among leaves that predict others
         "right_guesses": None,
         "pure": None,
@@ -104,7 +105,7 @@ def sensitive_of(
         found |= base_of(shares, some)
     if truth is not None and held is not None:
         people = int(truth[:, some].sum())
-        right = int(truth[np.arange(len(truth)), guess][named].sum())
+        right = float((truth[:, some] * guess).sum())
         most = int(truth.sum(axis=0).argmax())
         known = _together(truth.astype(np.float64), some)
         divergence = individual_divergence(known, together)
@@ -117,9 +118,8 @@ def sensitive_of(
         }
         if controls is not None and people and (others := int(controls.truth[:, some].sum())):
             theirs = believed(program, masses, posterior, controls)
-            each = np.arange(len(controls.truth))
-            their_guess = guesses(theirs.posterior, theirs.predicted)
-            their_right = int(controls.truth[each, their_guess][mine[their_guess]].sum())
+            their_guess = guesses(theirs.posterior, theirs.predicted)[:, some]
+            their_right = float((controls.truth[:, some] * their_guess).sum())
             interval = newcombe((right, their_right), (people, others), confidence)
             found["control"] = {
                 **TwoGroups(right / people, their_right / others).as_dict(interval),

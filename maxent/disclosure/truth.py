@@ -77,28 +77,43 @@ def in_truth(
     program: Program, masses: FloatArray, posterior: FloatArray, truth: IntArray, frequent: int | None = None
 ) -> InTruth:
     """Compare what a release lets somebody guess with the truth; ``frequent`` is the class that is known to be."""
-    guess = predicted_classes(program, masses)
-    each = np.arange(len(truth))
-    predicted = None if guess is None else truth[each, guess].astype(np.float64)
+    guess = predicted_guesses(program, masses)
+    predicted = None if guess is None else (truth * guess).sum(axis=1)
     base = None if frequent is None else truth[:, frequent].astype(np.float64)
     return InTruth(right_by(posterior, truth), predicted, pure_people(program, truth), base)
 
 
+def shared(p: FloatArray) -> FloatArray:
+    """The most likely class of each row as a guess, shape (n, n_classes): of several alike, each as often."""
+    likeliest = p >= p.max(axis=1, keepdims=True) - TOLERANCE
+    return np.asarray(likeliest / likeliest.sum(axis=1, keepdims=True))
+
+
 def right_by(posterior: FloatArray, truth: IntArray | FloatArray) -> FloatArray:
     """People of each quasi-identifier who have its most likely class, shape (n_qi,); of several alike, their mean."""
-    likeliest = posterior >= posterior.max(axis=1, keepdims=True) - TOLERANCE
-    return np.asarray((truth * likeliest).sum(axis=1) / likeliest.sum(axis=1))
+    return np.asarray((truth * shared(posterior)).sum(axis=1))
 
 
-def predicted_classes(program: Program, masses: FloatArray) -> IntArray | None:
-    """The class that a release predicts for each quasi-identifier, shape (n_qi,); None if it predicts none."""
+def answered(answers: FloatArray, codes: IntArray, owner: IntArray, weight: FloatArray) -> FloatArray:
+    """What the answers at cells let somebody guess, see `shared`, shape (n_qi, n_classes).
+
+    ``answers``, ``codes``: see `answers_at`; a class that is not the most likely one is guessed as it was answered.
+    ``owner``: the quasi-identifier of each cell. ``weight``: how likely its people are there.
+    """
+    each, guess = np.arange(len(codes)), shared(answers)
+    guess = np.where(guess[each, codes][:, None] > 0, guess, np.eye(answers.shape[1])[codes])
+    votes = np.zeros((int(owner.max()) + 1, answers.shape[1]))
+    np.add.at(votes, owner, guess * weight[:, None])
+    return shared(votes / votes.sum(axis=1, keepdims=True))
+
+
+def predicted_guesses(program: Program, masses: FloatArray) -> FloatArray | None:
+    """What a release predicts for each quasi-identifier, as `answered` has it; None if it predicts nothing."""
     if program.scaling is not None or not states_answers(program.release):
         return None
     cells = program.cells
-    _, codes = answers_at(program.release, list(cells.leaf.T), len(cells))
-    votes = np.zeros((len(program.table), program.n_classes))
-    np.add.at(votes, (cells.owner, codes), np.maximum(masses.sum(axis=1), TOLERANCE))
-    return np.asarray(votes.argmax(axis=1), np.int64)
+    told = answers_at(program.release, list(cells.leaf.T), len(cells))
+    return answered(*told, cells.owner, np.maximum(masses.sum(axis=1), TOLERANCE))
 
 
 def pure_people(program: Program, truth: IntArray) -> BoolArray:
@@ -153,7 +168,7 @@ class BelievedInTruth:
     """What an adversary believes of control people; the quasi-identifiers of those ``known`` are in the table, too."""
 
     posterior: FloatArray
-    predicted: IntArray | None
+    predicted: FloatArray | None
     known: int
 
 
@@ -222,13 +237,13 @@ def believed(program: Program, masses: FloatArray, posterior: FloatArray, contro
     found = np.zeros((len(table), classes))
     np.add.at(found, theirs.owner, weight * cell)
     found /= found.sum(axis=1, keepdims=True)
-    _, codes = answers_at(program.release, list(theirs.leaf.T), len(theirs))
-    votes = np.zeros((len(table), classes))
-    np.add.at(votes, (theirs.owner, codes), weight[:, 0])
     row = rows_in(table, program.table)
     known = row >= 0
     found[known] = posterior[row[known]]
-    predicted = votes.argmax(axis=1) if states_answers(program.release) else None
+    predicted = None
+    if states_answers(program.release):
+        told = answers_at(program.release, list(theirs.leaf.T), len(theirs))
+        predicted = answered(*told, theirs.owner, weight[:, 0])
     return BelievedInTruth(found, predicted, int(table.counts[known].sum()))
 
 
@@ -296,15 +311,14 @@ def _theirs(way: Way, others: BelievedInTruth, truth: IntArray, frequent: int | 
     """Control people of each quasi-identifier whose class is guessed right, in a way."""
     if way == "estimate":
         return right_by(others.posterior, truth)
-    guess = others.predicted if way == "predicted" else np.full(len(truth), frequent, np.int64)
-    assert guess is not None  # a release that predicts nothing is not guessed by
-    return truth[np.arange(len(truth)), guess].astype(np.float64)
+    if way == "base":
+        return truth[:, frequent].astype(np.float64)
+    assert others.predicted is not None  # a release that predicts nothing is not guessed by
+    return np.asarray((truth * others.predicted).sum(axis=1))
 
 
-def guesses(posterior: FloatArray, predicted: IntArray | None) -> IntArray:
-    """The guessed class of each quasi-identifier, shape (n_qi,): the likeliest; of several alike the predicted one."""
-    likeliest = posterior >= posterior.max(axis=1, keepdims=True) - TOLERANCE
-    first: IntArray = np.asarray(likeliest.argmax(axis=1), np.int64)
-    if predicted is None:
-        return first
-    return np.where(likeliest[np.arange(len(first)), predicted], predicted, first)
+def guesses(posterior: FloatArray, predicted: FloatArray | None) -> FloatArray:
+    """The guess of each quasi-identifier, see `shared`: the likeliest class; of several alike those predicted."""
+    likeliest = shared(posterior)
+    both = likeliest * (0.0 if predicted is None else predicted)
+    return shared(np.where(both.any(axis=1, keepdims=True), both, likeliest))

@@ -19,7 +19,7 @@ import numpy as np
 from maxent.constraints.compiler import SCORES
 from maxent.constraints.kinds.boosted_leaves import before_each_tree
 from maxent.constraints.program.program import CHOICES, Linear, Program, Regions
-from maxent.disclosure.truth import right_by
+from maxent.disclosure.truth import shared
 from maxent.models.defenses.method import CERTAIN
 from maxent.models.errors import Origin
 from maxent.models.formats.boosting.hessians import SPARE
@@ -68,11 +68,7 @@ class WorstCase:
         codes = np.arange(self.people.shape[1]) if some is None else np.array(some, np.int64)
         mine = self.posterior[:, codes].max(axis=1)
         about = self.people.sum() if some is None else self.people[:, codes].sum()
-        if some is None:
-            right = float(right_by(self.posterior, self.people).sum())
-        else:
-            guess = self.posterior.argmax(axis=1)
-            right = float(self.people[np.arange(len(guess)), guess][np.isin(guess, codes)].sum())
+        right = float((self.people * shared(self.posterior))[:, codes].sum())
         return {
             "max_posterior": float(mine.max()),
             "certain": min([int(self.people[mine >= CERTAIN].sum()), *self.most[:1]]),

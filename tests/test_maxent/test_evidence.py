@@ -195,3 +195,28 @@ def test_right_guesses_stand_beside_the_base_rate_and_a_uniform_guess(tmp_path: 
     legend = found.plot("bars", ax=figure.Figure().add_subplot()).get_legend()
     assert legend is not None
     assert {"base rate 0.545", "uniform guess 0.5"} <= {text.get_text() for text in legend.get_texts()}
+
+
+def test_of_classes_alike_each_is_guessed_as_often_on_all_rungs(tmp_path: Path) -> None:
+    table = {"age": ["low"] * 4 + ["high"] * 4, "state": ["ill"] + ["well"] * 3 + ["ill"] * 3 + ["well"]}
+    split = {"id": "N", "attribute": "age"}
+    split["branches"] = [{"in": [value], "child": value} for value in ("low", "high")]
+    trees = []
+    for of_high in ("ill", "well"):  # whoever is high has a vote for each class
+        leaves = [{"id": "low", "label": "well"}, {"id": "high", "label": of_high}]
+        trees.append({"nodes": [split, *leaves]})
+    document = {
+        "format": "maxent/1",
+        "target": {"name": "state", "classes": ["well", "ill"]},
+        "attributes": [{"name": "age", "type": "categorical", "values": ["low", "high"]}],
+        **{"labels": "decided", "predicts": "vote", "trees": trees},
+    }
+    (tmp_path / "tree.json").write_text(json.dumps(document), encoding="utf-8")
+    people = pd.DataFrame(table)
+    told = maxent.estimate(tmp_path / "tree.json", people[["age"]], people)
+    assert told.summary["truth"]["as_predicted"] == (3 + 2) / 8  # by the first of two classes: (3 + 1) / 8
+    ladder = {rung.adversary: rung.figures for rung in maxent.review(tmp_path / "tree.json", people, qi=["age"]).ladder}
+    assert ladder["predictions"].right_guesses == ladder["table"].right_guesses == (3 + 2) / 8
+    assert told.summary["truth"]["right_guesses"] == (3 + 2) / 8
+    named = maxent.estimate(tmp_path / "tree.json", people[["age"]], people, sensitive="ill").summary
+    assert named["sensitive"]["right_guesses"] == (3 / 2) / 4

@@ -1052,8 +1052,10 @@ def test_limits_on_sensitive_classes_are_about_these_for_every_adversary(adversa
         if adversary == "predictions" or (
             adversary == "population" and trees == 1
         ):  # who names the most frequent class is right about all of it
-            guessed = (model.predict(X) == name)[own].mean()
-            assert right == pytest.approx(1.0 if name == most else guessed, abs=0.1)
+            shares = model.predict_proba(X)  # of classes alike each is guessed as often
+            alike = shares > shares.max(axis=1, keepdims=True) - 1e-6
+            guessed = (alike / alike.sum(axis=1, keepdims=True))[own, list(model.classes_).index(name)].mean()
+            assert right == pytest.approx(1.0 if name == most else guessed)
         worst = judged.as_dict()["worst"]
         assert worst.get("class", name) == name
         if "classes" in worst:
