@@ -51,6 +51,8 @@ LEAST = 64 * EPS
 _STOPS = ("mean_tolerance", "mean_gap", "loss_tolerance", "deviance_tolerance", "assumed")
 # What a fit of PMML is held to by the training table: the tolerance that scikit-learn has by default.
 _HELD = {"mean_tolerance": 1e-4, "assumed": True}
+# What is said of a linear fit of which nothing shows that it is plain: without penalty, weights of rows and offset.
+UNSHOWN = {"assumed": True}
 
 
 def stopped_in(wanted: Wanted) -> str:
@@ -497,9 +499,10 @@ def counted_printed(
         return None
     people, fit, found = training.alike(content, len(classes)), content.fit, dict(said)
     off, _, squares = gradient_beyond(fit, *people)
-    if off or fit.assumed:
+    if off or (fit.assumed and fit.family != "linear"):
         beyond, rounding, _ = gradient_beyond(replace(fit, stopping=Stopping(gradient=0.0)), *people)
         found = _with_gradient(said, beyond + rounding, lost if off else [])
+    found.pop("assumed", None)
     if not squares:
         del found["residual_se"]
         lost.append("the residual standard error, which the training table does not have")
@@ -657,12 +660,14 @@ def _pmml(path: str | PathLike[str], wanted: Wanted, reader: Reader, source: str
         content[i] = each = {"source": model.name, **each, **given}
         if {"tolerance", "mean_tolerance"} & {*given}:
             continue
-        stopping = {} if each["family"] == "linear" else _HELD
-        notes: list[str] = []
-        counted = counted_printed({**each, **stopping}, source, wanted, reader, classes, notes)
+        linear, notes = each["family"] == "linear", list[str]()
+        content[i] = {**each, **(UNSHOWN if linear else _HELD)}
+        counted = counted_printed(content[i], source, wanted, reader, classes, notes)
         if counted is not None:
             content[i], lost = counted, notes
-        elif stopping:
+        elif linear:
+            lost.append(stopped_in(wanted))
+        else:
             expected = (
                 "parameters={'tolerance': x}, the largest gradient at which the fit may have stopped, mean_tolerance, "
                 "or train= and target=, which count it"

@@ -18,6 +18,7 @@ from maxent.models.formats.release_reader import Converted, Wanted, model_reader
 from maxent.models.statements.glm import FAMILIES, Term
 from maxent.models.statements.glm_models import (
     PARAMETERS,
+    UNSHOWN,
     UNWEIGHTED,
     classes_in,
     counted_printed,
@@ -81,6 +82,7 @@ class Printed:
     residual: str | None = None
     weights: str | None = None
     within: bool = False
+    shown: bool = True  # whether it shows that a linear fit is plain
     lost: tuple[str, ...] = ()
 
     def refuse(self, field: str, expected: str, found: str) -> NoReturn:
@@ -121,9 +123,9 @@ class Printed:
         keys: dict[str, Any] = {"family": family, "terms": terms}
         if family == "logistic":
             keys["of"] = of
-        stopped = family != "linear" and not {"tolerance", "mean_tolerance"} & {*given}
+        stopped = not ((family == "linear" and self.shown) or {"tolerance", "mean_tolerance"} & {*given})
         if stopped:
-            keys |= stopping
+            keys |= UNSHOWN if family == "linear" else stopping
         if family == "linear" and self.residual is not None and not {"l2", "l1", "class_weight"} & {*given}:
             keys["residual_se"] = {"value": self.residual}
         if self.weights is not None:
@@ -302,7 +304,7 @@ def _r(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
     source, text = shown_path(path), read_text(path)
     printed = Printed(source, {})
     if "Coefficients:" not in text:
-        printed.lost = (R_COEFFICIENTS,)
+        printed.lost, printed.shown = (R_COEFFICIENTS,), False
         if wanted.parameters.get("family") == "multinomial":
             printed.coefficients |= _multinomial(source, text, by_class=True)
             return printed.converted(wanted, reader, "R", {"mean_tolerance": NNET_MEAN, "assumed": True})
@@ -396,6 +398,7 @@ def _statsmodels(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> C
     tool, iterated = "statsmodels", {"mean_tolerance": STATSMODELS_MEAN, "assumed": True}
     stopping: dict[str, float] = iterated
     if "Results" not in text.lstrip().partition("\n")[0]:
+        printed.shown = False
         if wanted.parameters.get("family") == "multinomial":
             printed.coefficients |= _multinomial(source, text, by_class=False)
         else:
@@ -424,6 +427,7 @@ def _statsmodels(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> C
         if known is None or link != known[1]:
             printed.refuse("Model Family", "binomial (logit), poisson (log) or gaussian (identity)", f"{family} {link}")
         printed.family, stopping = known[0], {"deviance_tolerance": R_DEVIANCE}
+        printed.shown = False
         if facts.get("Method") != "IRLS":
             stopping = iterated
     elif model in _MODEL:
@@ -445,4 +449,10 @@ def _statsmodels(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> C
         printed.lost += (STATSMODELS_UNNAMED.format(shorten(wanted.target)),)
     people = facts.get("No. Observations", "")
     printed.people = int(people) if re.fullmatch("[0-9]{1,15}", people) else None
+    rest, terms = facts.get("Df Residuals", ""), facts.get("Df Model", "")
+    if model == "GLM" and printed.people and re.fullmatch(NUMBER, rest) and re.fullmatch("[0-9]{1,9}", terms):
+        counted = float(rest) + int(terms) + 1
+        if "weights" not in wanted.parameters and counted != printed.people:
+            expected = f"those of {printed.people:,} rows without weights, or parameters={{'weights': 'COLUMN'}}"
+            printed.refuse("Df Residuals", expected, f"those of {counted:,.10g}")
     return printed.converted(wanted, reader, tool, stopping)

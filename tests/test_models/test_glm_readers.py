@@ -649,3 +649,49 @@ def test_no_line_of_a_summary_is_skipped(tmp_path: Path) -> None:
         told(path, text.replace("region[T", "C(region, Sum)[S"), of="yes")
     with pytest.raises(InvalidInput, match="line 13: coef: expected a name and numbers"):
         told(path, text.replace("    3.1390,", "       x,"), of="yes")
+
+
+# What makes a regression of classes one of numbers.
+NUMBERS = {
+    "classification": "regression",
+    '"logit"': '"none"',
+    '"y"': '"k"',
+    '<Value value="no"/><Value value="yes"/>': "",
+    '<RegressionTable intercept="0" targetCategory="no"/>': "",
+}
+
+
+@pytest.mark.parametrize(
+    ("file", "format", "changes", "parameters"),
+    [
+        ("r_coef.csv", "glm-r", {}, {"family": "linear"}),
+        ("statsmodels_params.csv", "glm-statsmodels", {}, {"family": "linear"}),
+        ("statsmodels_glm.csv", None, {"Binomial": "Gaussian", "Logit": "Identity", ",b ": ",k "}, {}),
+        ("regression.pmml", None, NUMBERS, {}),
+    ],
+)
+def test_a_linear_fit_that_nothing_shows_to_be_plain_is_assumed(
+    file: str, format: str | None, changes: dict[str, str], parameters: dict[str, str], tmp_path: Path
+) -> None:
+    """Weights, an offset and penalties are not in the file; these coefficients are of another fit, as such ones are."""
+    text, people = (FOLDER / file).read_text(encoding="utf-8"), PEOPLE[["age", "region", "k"]]
+    for before, after in changes.items():
+        assert before in text
+        text = text.replace(before, after)
+    path, alone = tmp_path / file, {"features": ["age", "region"], "classes": ["0", "1", "2"]}
+    path.write_text(text, encoding="utf-8")
+    for more, assumed in ((alone, True), ({"train": PEOPLE}, False)):
+        reading = Reading(format=format)
+        release = maxent.convert(path, target="k", parameters=parameters, reading=reading, **more)
+        unread = compile_release(release, people[["age", "region"]]).unread
+        assert any("where the fit stopped" in each.what for each in unread) == assumed
+    assert satisfied(release, people, "k")
+
+
+def test_weights_of_rows_are_seen_in_the_degrees_of_freedom(tmp_path: Path) -> None:
+    path, text = tmp_path / "summary", (FOLDER / "statsmodels_glm.csv").read_text(encoding="utf-8")
+    weighted = text.replace("Df Residuals:      ,    56", "Df Residuals:      ,   146")
+    assert weighted != text
+    with pytest.raises(InvalidInput, match=r"Df Residuals: expected those of 60 rows .*'weights'.*found those of 150"):
+        told(path, weighted, of="yes")
+    assert told(path, weighted, of="yes", weights="age")[0]["weights"] == "age"
