@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -25,12 +25,10 @@ from maxent.constraints.presolve.parts import (
 )
 from maxent.constraints.program.impurity import PHI_OF
 from maxent.constraints.program.impurity_numpy import PHI
+from maxent.constraints.program.program import Internal, NoiseLoss, Program
 from maxent.constraints.program.residuals import InternalRows, phi_sum
 from maxent.models.arrays import INVERTIBLE, BoolArray, FloatArray, IntArray, ranges, run_ends
-
-if TYPE_CHECKING:
-    from maxent.constraints.program.program import Internal, NoiseLoss, Program
-    from maxent.models.errors import Origin
+from maxent.models.errors import Origin
 
 # The nonlinear program of one part, lifted so that every derivative is sparse.
 #

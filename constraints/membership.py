@@ -24,17 +24,15 @@ import numpy as np
 from maxent.constraints.compiler import compile_program
 from maxent.constraints.kinds.context import RegisterMembers
 from maxent.constraints.kinds.registry import knowledge as choices_of_knowledge
-from maxent.constraints.program.program import Linear, Regions
+from maxent.constraints.program.program import Linear, Program, Regions
+from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.columns import total_count
 from maxent.models.errors import ARGUMENT, Origin, invalid
-from maxent.models.release import Attribute, Target
+from maxent.models.release import Attribute, Release, Target
 from maxent.models.successive.releases import rooted
 from maxent.models.tables.cells import own_names
 
 if TYPE_CHECKING:
-    from maxent.constraints.program.program import Program
-    from maxent.models.arrays import FloatArray, IntArray
-    from maxent.models.release import Release
     from maxent.models.tables.qi_table import QITable
 
 MEMBER, OUT = "member", "(not a member)"

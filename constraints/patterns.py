@@ -6,24 +6,21 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
 from maxent.constraints.kinds.bootstrap import UNKNOWN, bounds_of_unknown, certain, draws_of, finest
-from maxent.constraints.scored_rows import first_numbers, is_scored, scored_rows
+from maxent.constraints.scored_rows import LeafNumbers, first_numbers, is_scored, scored_rows
+from maxent.models.arguments import Noise
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.columns import positive_counts, total_count
 from maxent.models.errors import ARGUMENT, invalid
+from maxent.models.release import Attribute, Branch, Node, Release, Tree
 from maxent.models.trees.places import Interval, Places, interval_of, number_places
 from maxent.models.trees.printed_rates import RateReader, release_rates
-
-if TYPE_CHECKING:
-    from maxent.constraints.scored_rows import LeafNumbers
-    from maxent.models.arguments import Noise
-    from maxent.models.arrays import BoolArray, FloatArray, IntArray
-    from maxent.models.release import Attribute, Branch, Node, Release, Tree
 
 # Atoms: for each attribute, the sets of values that all branches of the release treat alike.
 #

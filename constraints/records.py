@@ -21,16 +21,16 @@ from maxent.constraints.kinds.facts import facts
 from maxent.constraints.kinds.sampling import Counting
 from maxent.constraints.program.cells import Cells, CellSums, TreeCells
 from maxent.constraints.program.program import Contradiction, Program, Regions, Scaling, components
+from maxent.models.arrays import BoolArray, IntArray
 from maxent.models.errors import Check, Origin, unchecked
 from maxent.models.release import Attribute, Branch, Node, Release, Tree
 from maxent.models.tables.generalized_records import covering_pairs
+from maxent.models.tables.qi_table import QITable
 from maxent.models.trees.places import number_places
 from maxent.models.trees.printed_rates import RateReader
 
 if TYPE_CHECKING:
-    from maxent.models.arrays import BoolArray, IntArray
     from maxent.models.formats.published_records import PublishedRecords
-    from maxent.models.tables.qi_table import QITable
     from maxent.models.tables.truth_and_facts import Fact
 
 # Complete matchings of published rows with people: each row belongs to one person.

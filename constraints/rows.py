@@ -24,19 +24,16 @@ from maxent.constraints.kinds.moments import COMPUTED
 from maxent.constraints.kinds.registry import knowledge as choices_of_knowledge
 from maxent.constraints.program.cells import CellSums, PeopleRouter, build_cells
 from maxent.constraints.program.program import Contradiction, Linear, Program, Regions, printed_moments
-from maxent.models.arrays import run_ends
+from maxent.models.arrays import BoolArray, FloatArray, IntArray, run_ends
 from maxent.models.columns import NOTHING
 from maxent.models.errors import Check, Origin, invalid, unchecked
 from maxent.models.nodes import links_of, moments_of, statements_of
-from maxent.models.release import Node, Release, Tree
-from maxent.models.trees.places import number_places
+from maxent.models.release import Node, Numbers, Release, Tree
+from maxent.models.trees.places import Places, number_places
 
 if TYPE_CHECKING:
-    from maxent.models.arrays import BoolArray, FloatArray, IntArray
-    from maxent.models.release import Numbers
     from maxent.models.tables.qi_table import QITable
     from maxent.models.tables.truth_and_facts import Fact
-    from maxent.models.trees.places import Places
 
 # Misfits that are named.
 NAMED = 10

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -29,10 +29,8 @@ from maxent.constraints.kinds.boosted_leaves import (
     unusable,
 )
 from maxent.constraints.program.cells import Cells
-
-if TYPE_CHECKING:
-    from maxent.models.arrays import FloatArray, IntArray
-    from maxent.models.release import Release
+from maxent.models.arrays import FloatArray, IntArray
+from maxent.models.release import Release
 
 # Units to one person, in coefficients; fewer where sums of so many people would be beyond 64 bits.
 UNIT, BITS = 24, 60

@@ -13,13 +13,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise, product
 from math import factorial, prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
 from maxent.constraints.presolve.merge import EXACT, compared, parts, unmerged
+from maxent.constraints.program.cells import Sums
+from maxent.constraints.program.program import Internal, Program
 from maxent.constraints.program.residuals import (
     InternalRows,
     SplitSlack,
@@ -30,10 +31,6 @@ from maxent.constraints.program.residuals import (
     statement_rows,
 )
 from maxent.models.arrays import TINY, BoolArray, FloatArray, IntArray, ranges
-
-if TYPE_CHECKING:
-    from maxent.constraints.program.cells import Sums
-    from maxent.constraints.program.program import Internal, Program
 
 # Finds exchangeable classes: swapping them maps every feasible point to a feasible point.
 #

@@ -7,6 +7,7 @@ equation about single rows: the sum over the leaf's rows of draws times [class] 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,6 @@ import numpy as np
 from maxent.models.errors import invalid
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from maxent.models.arrays import IntArray
 
 

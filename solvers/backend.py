@@ -6,13 +6,13 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from maxent.models.arrays import FloatArray
 from maxent.solvers.control import Clock
 from maxent.solvers.solution import Solution
 
 if TYPE_CHECKING:
     from maxent.constraints.lifting import LiftedProgram
     from maxent.constraints.program.program import Program
-    from maxent.models.arrays import FloatArray
 
 # Variables up to which a program counts as small: it gets more starting points and fewer iterations each.
 FEW = 400

@@ -24,14 +24,11 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from types import FrameType
-from typing import TYPE_CHECKING, ClassVar, NoReturn, TypeVar
+from typing import ClassVar, NoReturn, TypeVar
 
+from maxent.models.arrays import FloatArray
 from maxent.models.files.output import scratch
 from maxent.solvers.solution import Stop
-
-if TYPE_CHECKING:
-    from maxent.models.arrays import FloatArray
-
 
 T = TypeVar("T")
 # Seconds after which what is left to do for an answer is not worth it, and which work may take to end; see `in_time`.

@@ -25,6 +25,7 @@ from functools import cache
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from maxent.models.arrays import FloatArray
 from maxent.models.errors import MaxentError
 from maxent.models.files.output import remove_dead
 from maxent.solvers.control import ASKED_TO_END, POLL, SOON, Clock
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from multiprocessing.sharedctypes import Synchronized
 
     from maxent.constraints.lifting import LiftedProgram
-    from maxent.models.arrays import FloatArray
     from maxent.solvers.backend import Options
 
 

@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from maxent.constraints.program.cells import Cells, place_sizes
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.errors import Check, unchecked
 from maxent.models.nodes import links_of, scores_of, statements_of
+from maxent.models.release import Boosting, Release, Tree
 
 if TYPE_CHECKING:
-    from maxent.models.arrays import BoolArray, FloatArray, IntArray
-    from maxent.models.release import Boosting, Release, Tree
     from maxent.models.tables.truth_and_facts import Weighed
 
 # Scores and probabilities of a boosted model before each round, with bounds on the rounding error.

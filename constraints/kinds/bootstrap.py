@@ -29,18 +29,17 @@ import numpy as np
 from maxent.constraints.kinds.context import Context, Kind
 from maxent.constraints.kinds.moments import COMPUTED
 from maxent.constraints.kinds.sampling import ROUNDING
-from maxent.constraints.program.program import Contradiction, Likelihood, Linear, printed_moments
+from maxent.constraints.program.cells import TreeCells
+from maxent.constraints.program.program import Contradiction, Likelihood, Linear, PrintedNumber, printed_moments
 from maxent.models.arrays import BoolArray, FloatArray, IntArray, run_ends
 from maxent.models.columns import NOTHING, check_size
 from maxent.models.draws import MOST_DRAWS
 from maxent.models.errors import Origin
 from maxent.models.nodes import Nodes, links_of, statements_of
+from maxent.models.release import Attribute, Branch, Release, Tree
 from maxent.models.trees.places import EVERYWHERE, Places, interval_of, number_places
 
 if TYPE_CHECKING:
-    from maxent.constraints.program.cells import TreeCells
-    from maxent.constraints.program.program import PrintedNumber
-    from maxent.models.release import Attribute, Branch, Release, Tree
     from maxent.models.tables.qi_table import QITable
 
 # Divides an error probability among all groups of people that a node of a tree could hold.

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 import numpy as np
 
 from maxent.constraints.kinds.boosted_leaves import LeafCounts, none
+from maxent.constraints.program.cells import Cells, CellSums
 from maxent.models.arguments import Noise as Noise
+from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.errors import Origin
 from maxent.models.nodes import moments_of
+from maxent.models.release import Impurity, Node, Release
 
 if TYPE_CHECKING:
     from maxent.constraints.kinds.sampling import Counting
-    from maxent.constraints.program.cells import Cells, CellSums
     from maxent.constraints.program.program import Internal, Linear
-    from maxent.models.arrays import FloatArray, IntArray
-    from maxent.models.release import Impurity, Node, Release
     from maxent.models.tables.qi_table import QITable
     from maxent.models.tables.truth_and_facts import Fact
     from maxent.models.trees.printed_rates import RateReader

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from maxent.constraints.kinds.context import Context, Kind
 from maxent.constraints.kinds.sampling import left_out_of, true_count_bounds
 from maxent.constraints.program.program import Linear
+from maxent.models.arrays import IntArray
 from maxent.models.columns import positive_counts
 from maxent.models.defenses.registry import stated
 from maxent.models.errors import Origin
-
-if TYPE_CHECKING:
-    from maxent.models.arrays import IntArray
-    from maxent.models.release import Node
+from maxent.models.release import Node
 
 
 def counts(context: Context) -> Iterator[Linear]:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from maxent.constraints.kinds.context import Context, Kind, read_directly
 from maxent.constraints.program.program import Linear
+from maxent.models.arrays import FloatArray
 from maxent.models.columns import check_size, positive_counts
-
-if TYPE_CHECKING:
-    from maxent.models.arrays import FloatArray
-    from maxent.models.release import Node
+from maxent.models.release import Node
 
 
 def stated_label(context: Context, node: Node) -> str | None:

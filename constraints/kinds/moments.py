@@ -8,15 +8,12 @@ A class stands for the numbers from ``a_x`` to ``b_x``. With the mean M of a nod
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from maxent.constraints.kinds.context import Context, Kind
 from maxent.constraints.program.program import Linear, printed_moments
-
-if TYPE_CHECKING:
-    from maxent.models.arrays import FloatArray
+from maxent.models.arrays import FloatArray
 
 # Relative error of a mean, and of a sum of squares, as programs compute them in double precision.
 COMPUTED = 1e-10

@@ -16,16 +16,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from maxent.constraints.kinds.context import Context, Kind
 from maxent.constraints.program.program import Likelihood, Linear, NoiseLoss
-
-if TYPE_CHECKING:
-    from maxent.models.arrays import FloatArray
-    from maxent.models.release import AddedNoise, Release
+from maxent.models.arrays import FloatArray
+from maxent.models.release import AddedNoise, Release
 
 
 def noisy(context: Context) -> Iterator[Linear]:

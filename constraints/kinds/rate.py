@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,10 +10,8 @@ from maxent.constraints.kinds.context import Context, Kind, read_directly
 from maxent.constraints.kinds.label import stated_label
 from maxent.constraints.program.program import Linear
 from maxent.models.columns import total_count
+from maxent.models.release import Node
 from maxent.models.trees.printed_rates import RateReader
-
-if TYPE_CHECKING:
-    from maxent.models.release import Node
 
 # Reading of rates that follow from counts: they were never printed.
 LITERALLY = RateReader()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
 from maxent.constraints.kinds import (
     boosting,
@@ -22,9 +21,7 @@ from maxent.constraints.kinds import (
 )
 from maxent.constraints.kinds import boosting as kinds_boosting
 from maxent.constraints.kinds.context import Kind
-
-if TYPE_CHECKING:
-    from maxent.constraints.program.program import Program
+from maxent.constraints.program.program import Program
 
 QI = Kind(
     "qi",

@@ -18,12 +18,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maxent.models.release import behind
+from maxent.models.release import Release, Rounded, behind
 
 if TYPE_CHECKING:
     from maxent.constraints.program.cells import Cells
     from maxent.models.arrays import BoolArray, FloatArray, IntArray
-    from maxent.models.release import Release, Rounded
     from maxent.models.tables.qi_table import QITable
 
 # Share by which the tails of a distribution may be off.

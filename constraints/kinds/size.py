@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,10 +13,8 @@ from maxent.models.columns import NOTHING, total_count
 from maxent.models.defenses.registry import stated
 from maxent.models.errors import Origin
 from maxent.models.nodes import statements_of
-
-if TYPE_CHECKING:
-    from maxent.models.release import Node, Release
-    from maxent.models.trees.places import Places
+from maxent.models.release import Node, Release
+from maxent.models.trees.places import Places
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maxent.constraints.kinds.context import Context, Kind
+from maxent.constraints.program.cells import Cells
 from maxent.constraints.program.program import Internal
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.defenses.registry import stated
 from maxent.models.induction.split_scores import Intervals, breaching_cuts, too_small, union
+from maxent.models.release import Attribute, Node, Tree
 from maxent.models.trees.places import Places, branch_of_code
 
 if TYPE_CHECKING:
-    from maxent.constraints.program.cells import Cells
-    from maxent.models.arrays import BoolArray, FloatArray, IntArray
-    from maxent.models.release import Attribute, Node, Tree
     from maxent.models.tables.qi_table import QITable
 
 # No cut is taken for granted between numbers that are closer, when compared in single precision. scikit-learn sees

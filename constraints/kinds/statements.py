@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maxent.constraints.kinds.context import Context, Kind, RegionBook
-from maxent.constraints.program.program import Contradiction, Internal, Linear, Regions
+from maxent.constraints.program.cells import Cells
+from maxent.constraints.program.program import Contradiction, Internal, Linear, Program, Regions
+from maxent.models.arrays import FloatArray
 from maxent.models.errors import Origin
 
 if TYPE_CHECKING:
-    from maxent.constraints.program.cells import Cells
-    from maxent.constraints.program.program import Program
-    from maxent.models.arrays import FloatArray
     from maxent.models.statements.statement import LinearStatement
     from maxent.models.tables.qi_table import QITable
 

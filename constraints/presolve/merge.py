@@ -9,18 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
 
-from maxent.constraints.program.cells import cells_of
+from maxent.constraints.program.cells import Cells, TreeCells, cells_of
 from maxent.constraints.program.program import Linear, Program, components
 from maxent.constraints.program.residuals import InternalRows, LinearRows, statement_rows
 from maxent.models.arrays import BoolArray, FloatArray, IntArray, ranges, run_ends
-
-if TYPE_CHECKING:
-    from maxent.constraints.program.cells import Cells, TreeCells
 
 # Signatures of cells: cells with equal signatures occur in the same statements and can be merged.
 

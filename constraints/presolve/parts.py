@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
 
 from maxent.constraints.presolve.merge import EXACT, Merged, Part, placed, spans_of
+from maxent.constraints.program.program import Linear, Program
 from maxent.constraints.program.residuals import StatementRows, statement_rows
 from maxent.models.arrays import BoolArray, FloatArray, IntArray, ranges, run_ends
-
-if TYPE_CHECKING:
-    from maxent.constraints.program.program import Linear, Program
-    from maxent.models.errors import Origin
+from maxent.models.errors import Origin
 
 
 def add_up(label: IntArray, amount: FloatArray, n: int) -> FloatArray:

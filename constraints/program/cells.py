@@ -16,9 +16,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from maxent.models.arrays import ranges, run_ends
+from maxent.models.arrays import BoolArray, FloatArray, IntArray, ranges, run_ends
 from maxent.models.errors import Check, InvalidInput, invalid, unchecked
 from maxent.models.nodes import attributes_of
+from maxent.models.release import Attribute, Branch, Release, Tree
 from maxent.models.trees.places import (
     EVERYWHERE,
     NOWHERE,
@@ -32,8 +33,6 @@ from maxent.models.trees.places import (
 )
 
 if TYPE_CHECKING:
-    from maxent.models.arrays import BoolArray, FloatArray, IntArray
-    from maxent.models.release import Attribute, Branch, Release, Tree
     from maxent.models.tables.qi_table import QITable
 
 Values = frozenset[str] | tuple[Interval, bool]  # of a private attribute; with numbers, whether they may be missing

@@ -20,10 +20,10 @@ from maxent.models.arguments import Ties as Ties
 from maxent.models.arrays import TINY, FloatArray, IntArray
 from maxent.models.display import FALSE, leaves_in
 from maxent.models.draws import kept_apart
+from maxent.models.errors import Origin
 
 if TYPE_CHECKING:
     from maxent.constraints.program.cells import Cells, CellSums
-    from maxent.models.errors import Origin
     from maxent.models.reading import Noticed
     from maxent.models.release import Release
     from maxent.models.tables.qi_table import QITable

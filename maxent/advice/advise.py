@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,19 +19,16 @@ from maxent.api.review_input import frame_of, with_column
 from maxent.api.start import domains_of, private_of, starting_tree
 from maxent.disclosure.limits import limits_of
 from maxent.models.arguments import out_of_range, shorten, shorten_list
+from maxent.models.defenses.method import Method
 from maxent.models.defenses.registry import asked_for
 from maxent.models.errors import ARGUMENT, InvalidInput, invalid
 from maxent.models.formats.release_reader import UNNAMED
 from maxent.models.reading import reader_of
+from maxent.models.release import Release
 from maxent.models.tables.classes import named_targets
-from maxent.models.trees.predict import score
+from maxent.models.trees.predict import Cases, score
 from maxent.results.reliability import warn_unreliable
 from maxent.solvers.solve.dask_cluster import check_address
-
-if TYPE_CHECKING:
-    from maxent.models.defenses.method import Method
-    from maxent.models.release import Release
-    from maxent.models.trees.predict import Cases
 
 INTERRUPTED = "it was interrupted"
 

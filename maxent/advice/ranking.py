@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from maxent.disclosure.limits import LimitCheck, Limits, Status, in_words, judge_rows
 from maxent.models.arguments import parameters_of, shorten
+from maxent.models.arrays import FloatArray
 from maxent.models.defenses.grown_tree import InducedTree
+from maxent.models.defenses.method import Method, Wanted
 from maxent.models.defenses.registry import asked_for, method_names, methods
 from maxent.models.display import counted
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.hints import close_to
-
-if TYPE_CHECKING:
-    from maxent.models.arrays import FloatArray
-    from maxent.models.defenses.method import Method, Wanted
 
 # The race by folds: who leads, and who is stopped because the leader is better beyond chance.
 

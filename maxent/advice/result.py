@@ -22,6 +22,7 @@ from maxent.models.errors import ARGUMENT, invalid, printable
 from maxent.models.files.output import CANDIDATES, check_outputs, write_text
 from maxent.models.files.result_files import REPORT, save_frame
 from maxent.models.reading import NOTHING, Noticed
+from maxent.models.release import Release
 from maxent.policy.concluded import Concluded
 from maxent.results.html_report.provenance import provenance
 from maxent.results.text.terminal import aligned, print_lines
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
 
-    from maxent.models.release import Release
 
 Row = Mapping[str, Any]
 # Candidates that came nearest are named where none keeps the limits.

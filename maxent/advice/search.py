@@ -25,6 +25,7 @@ from maxent.advice.trials import (
     run_trial,
     trial_of,
 )
+from maxent.disclosure.limits import Limits
 from maxent.models.files.json_files import as_json_text
 from maxent.models.files.output import write_text
 from maxent.solvers.control import Clock
@@ -33,7 +34,6 @@ from maxent.studies.running import run_all
 
 if TYPE_CHECKING:
     from maxent.api.estimate import Progress
-    from maxent.disclosure.limits import Limits
 
 
 # Rows of trials that are done: in memory, and in a folder where the same call goes on.

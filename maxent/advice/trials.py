@@ -20,24 +20,23 @@ import numpy as np
 from maxent.disclosure.limits import DRAWS_KEYS, ROW_KEYS, Limits
 from maxent.disclosure.measures import audited
 from maxent.disclosure.sensitive import sensitive_codes
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.defenses.method import Method, Wanted
 from maxent.models.defenses.optimal.costs import CostFile, read_costs
 from maxent.models.errors import ARGUMENT, MaxentError, NoAnswerInTime, invalid
 from maxent.models.formats.maxent_json.write import release_to_document
-from maxent.models.reading import reader_of
+from maxent.models.reading import Reader, reader_of
 from maxent.models.release import Release
+from maxent.models.tables.frame import Source
 from maxent.models.tables.qi_table import people_of
 from maxent.models.tables.training import Order, Training, read_training, stratified
 from maxent.models.trees.predict import cases_of, score
 from maxent.results.reliability import unwarned
+from maxent.studies.data import Packed
 from maxent.studies.points import failure
 
 if TYPE_CHECKING:
     from maxent.advice.ranking import Candidate
-    from maxent.models.arrays import BoolArray, FloatArray, IntArray
-    from maxent.models.reading import Reader
-    from maxent.models.tables.frame import Source
-    from maxent.studies.data import Packed
 
 # The people whom candidates are made from, read once, and their folds.
 

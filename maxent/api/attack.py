@@ -27,11 +27,19 @@ from maxent.attacks.linking import (
 from maxent.constraints.compiler import interval_problems
 from maxent.constraints.kinds.boosted_leaves import LeafCounts, leaf_counts, none, unusable
 from maxent.constraints.program.cells import place_sizes
+from maxent.constraints.program.program import Program
 from maxent.constraints.records import row_contradictions
 from maxent.models.arguments import is_whole, shorten, up_to_largest
+from maxent.models.arrays import FloatArray, IntArray
+from maxent.models.columns import Statements
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
+from maxent.models.formats.release_reader import Records
 from maxent.models.nodes import parts_in_words, statements_of
+from maxent.models.reading import Noticed, Reading
+from maxent.models.release import Release
 from maxent.models.statements.statement import CountsInCells
+from maxent.models.tables.frame import Source
+from maxent.models.tables.qi_table import QITable
 from maxent.models.trees.places import Places, number_places
 from maxent.models.trees.printed_rates import RateReader, Rounding, release_rates
 from maxent.results.audit import Audit
@@ -39,14 +47,6 @@ from maxent.results.records import RecordsAudit
 from maxent.results.reliability import NOT_ABOUT_THEM, warn_unreliable
 
 if TYPE_CHECKING:
-    from maxent.constraints.program.program import Program
-    from maxent.models.arrays import FloatArray, IntArray
-    from maxent.models.columns import Statements
-    from maxent.models.formats.release_reader import Records
-    from maxent.models.reading import Noticed, Reading
-    from maxent.models.release import Release
-    from maxent.models.tables.frame import Source
-    from maxent.models.tables.qi_table import QITable
     from maxent.models.tables.truth_and_facts import Fact
 
 # Auditing several releases about overlapping people: the nodes of each, and how it prints error rates.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -17,26 +18,22 @@ from maxent.api.decision_options import Auditing
 from maxent.api.estimate import Progress, Solving, estimate_case, mending
 from maxent.api.out_of_core.folder import InParts, links_of_attacks
 from maxent.api.out_of_core.opened import ByLeaf, FoundLeaves, Opened, table_of
+from maxent.api.out_of_core.scan import Scanned
 from maxent.api.proving import Drawing
 from maxent.attacks.findings import attacked_controls
 from maxent.constraints.compiler import check_noise, has_likelihood
 from maxent.constraints.kinds.bootstrap import MISFIT
+from maxent.constraints.program.program import Program
 from maxent.disclosure.sensitive import sensitive_codes
 from maxent.models.arguments import check_flags
+from maxent.models.arrays import IntArray
 from maxent.models.errors import check_unused
 from maxent.results.audit import Audit, AuditedPart, people_table
+from maxent.results.estimate import Estimate
 from maxent.results.parts import Parts
+from maxent.results.records import RecordsAudit
 from maxent.results.solved import assessed_numbers
 from maxent.solvers.control import Clock
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from maxent.api.out_of_core.scan import Scanned
-    from maxent.constraints.program.program import Program
-    from maxent.models.arrays import IntArray
-    from maxent.results.estimate import Estimate
-    from maxent.results.records import RecordsAudit
 
 
 @takes(Auditing)

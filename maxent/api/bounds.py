@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +22,8 @@ from maxent.api.population import population_bounds
 from maxent.api.proving import Drawing, Proving, proving_seconds
 from maxent.constraints.compiler import NOTHING_OF, unread_beside_draws
 from maxent.constraints.kinds.registry import knowledge as choices_of_knowledge
+from maxent.constraints.program.program import Program
+from maxent.models.arrays import IntArray
 from maxent.models.errors import ARGUMENT, check_unused, invalid
 from maxent.models.out_of_core.runs import LeafGroup, Rows, joined, positions
 from maxent.models.tables.cells import own_names
@@ -30,12 +33,6 @@ from maxent.results.population import PopulationBounds
 from maxent.results.reliability import not_reliable, warn_unreliable
 from maxent.solvers.certainty.levels import Proved, level_names, prove, prove_alike
 from maxent.solvers.control import Clock
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from maxent.constraints.program.program import Program
-    from maxent.models.arrays import IntArray
 
 
 @takes(Bounding)

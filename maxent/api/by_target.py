@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from maxent.constraints.program.program import Program
 from maxent.disclosure.baseline import baseline_of
 from maxent.disclosure.inference import Inference, measure, shares
+from maxent.models.arrays import FloatArray
 from maxent.models.tables.classes import marginal, part_codes
 from maxent.models.trees.restate import of_target
 
 if TYPE_CHECKING:
     from maxent.api.case import Case
-    from maxent.constraints.program.program import Program
-    from maxent.models.arrays import FloatArray
 
 
 def inferences(

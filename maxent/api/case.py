@@ -17,6 +17,7 @@ import numpy as np
 from maxent.constraints.compiler import implied_marginal
 from maxent.constraints.program.cells import Cells, build_cells
 from maxent.models.arguments import shorten
+from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.draws import tells_draws
 from maxent.models.errors import ARGUMENT, Check, InvalidInput, Problem, check_unused, invalid, unchecked
 from maxent.models.files.input_files import Address, located
@@ -25,17 +26,16 @@ from maxent.models.formats.release_reader import Records, read_head
 from maxent.models.reading import NOTHING, Noticed, Reader, Reading, reader_of
 from maxent.models.release import Attribute, Release
 from maxent.models.tables.cells import MISSING
+from maxent.models.tables.frame import Source
 from maxent.models.tables.qi_table import QITable, read_qi
 from maxent.models.tables.table_files import read_frame
 
 if TYPE_CHECKING:
     from maxent.constraints.records import Covering
     from maxent.disclosure.truth import Controls
-    from maxent.models.arrays import FloatArray, IntArray
     from maxent.models.formats.published_records import PublishedRecords
     from maxent.models.successive.people import People
     from maxent.models.successive.releases import Joined
-    from maxent.models.tables.frame import Source
     from maxent.models.tables.truth_and_facts import Fact, Weighed
 
 

@@ -10,7 +10,7 @@ from itertools import chain
 from itertools import count as count_from
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -24,27 +24,24 @@ from maxent.api.out_of_core.estimate import estimate_tables
 from maxent.api.out_of_core.folder import InParts, check_fits
 from maxent.attacks.linking import bits_to_identify
 from maxent.disclosure.inference import Individuals
+from maxent.disclosure.limits import Limits
 from maxent.models.arguments import shorten, shorten_list
+from maxent.models.arrays import IntArray
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.files.input_files import located
+from maxent.models.formats.release_reader import Records
 from maxent.models.formats.scikit_learn.models import is_model, no_release
 from maxent.models.reading import Noticed, Reader, reader_of
 from maxent.models.release import Release
+from maxent.models.tables.frame import Source
+from maxent.models.tables.qi_table import QITable
 from maxent.models.trees.predict import Cases, Score, read_cases, score, states_answers, tested_attributes
 from maxent.results.comparison import Comparison, Scores, comparison_row
+from maxent.results.estimate import Estimate
+from maxent.results.parts import Parts
 from maxent.results.reliability import unwarned, warn_unreliable
 from maxent.results.solved import described
 from maxent.solvers.solve.dask_cluster import running
-
-if TYPE_CHECKING:
-    from maxent.disclosure.limits import Limits
-    from maxent.models.arrays import IntArray
-    from maxent.models.formats.release_reader import Records
-    from maxent.models.tables.frame import Source
-    from maxent.models.tables.qi_table import QITable
-    from maxent.results.estimate import Estimate
-    from maxent.results.parts import Parts
-
 
 # Accuracies of releases that are compared: on the truth, and on other people.
 

@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 from maxent.api import options
 from maxent.constraints.compiler import check_options, compile_program, has_likelihood, unread_beside_draws
+from maxent.constraints.kinds.context import Noise
 from maxent.constraints.kinds.registry import knowledge as choices_of_knowledge
+from maxent.constraints.program.program import Program
 from maxent.models.arguments import shorten
 from maxent.models.errors import ARGUMENT, Check, InvalidInput, NoAnswerInTime, Origin, Problem, unchecked
 from maxent.models.files.json_files import uncollected
+from maxent.models.release import Release
+from maxent.solvers.backend import Backend, Options
 from maxent.solvers.control import LAST, SOON, Clock, OutOfTime, Watch, in_time, watched
 from maxent.solvers.solution import Stop
 from maxent.solvers.solve.driver import Outcome, Progress, solve_program
 
 if TYPE_CHECKING:
     from maxent.api.case import Case
-    from maxent.constraints.kinds.context import Noise
-    from maxent.constraints.program.program import Program
     from maxent.constraints.rows import RowSystem
-    from maxent.models.release import Release
-    from maxent.solvers.backend import Backend, Options
     from maxent.solvers.certainty.exchange import FalseStatement
 
 

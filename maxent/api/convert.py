@@ -8,7 +8,7 @@ from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from maxent.models.arguments import is_one_of, shorten
 from maxent.models.draws import tells_draws
@@ -20,13 +20,11 @@ from maxent.models.formats.scikit_learn.pipelines import aside_in, final_of, is_
 from maxent.models.formats.scikit_learn.tree import from_sklearn
 from maxent.models.hints import close_to
 from maxent.models.reading import Reading, reader_of
+from maxent.models.release import Release
 from maxent.models.statements.rule_models import fitted_statements, is_statement
 from maxent.models.tables.frame import Source, missing_columns
 from maxent.models.tables.table_files import read_frame
 from maxent.models.trees.predict import tested_attributes
-
-if TYPE_CHECKING:
-    from maxent.models.release import Release
 
 # Boosted models of XGBoost, LightGBM and CatBoost that are there, as the files that these tools write of them.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from maxent.models.arguments import check_functions, parameters_of, shorten, shorten_list
 from maxent.models.defenses.method import Method, Progress
@@ -14,14 +14,11 @@ from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.reading import Reader, Reading, reader_of
 from maxent.models.release import Release
 from maxent.models.tables.classes import named_targets
+from maxent.models.tables.frame import Source
 from maxent.models.tables.generalized_records import GeneralizedTable
-from maxent.models.tables.training import Training, read_training
+from maxent.models.tables.training import Missing, Training, read_training
 from maxent.models.trees.predict import cases_of, read_cases, score
 from maxent.results.defended import Defended
-
-if TYPE_CHECKING:
-    from maxent.models.tables.frame import Source
-    from maxent.models.tables.training import Missing
 
 # Note on a release about several sensitive columns.
 TOGETHER = (

@@ -19,6 +19,7 @@ from maxent.api.compile import Knowledge
 from maxent.api.estimate import Progress as EstimateProgress
 from maxent.api.estimate import Solving, estimate_case
 from maxent.disclosure.limits import LimitCheck, Limits, judge_rows
+from maxent.models.arrays import BoolArray
 from maxent.models.defenses.method import CERTAIN
 from maxent.models.defenses.optimal.best_first import BestFirst, SearchedTree, members, together, tried
 from maxent.models.defenses.optimal.places import sensitive_classes
@@ -29,14 +30,13 @@ from maxent.models.tables.qi_table import people_of
 from maxent.models.tables.training import Training
 from maxent.models.trees.places import number_places
 from maxent.models.trees.restate import restate
+from maxent.results.estimate import Estimate
 from maxent.results.reliability import unwarned
 from maxent.solvers.control import Clock
 from maxent.solvers.solution import Stop
 
 if TYPE_CHECKING:
-    from maxent.models.arrays import BoolArray
     from maxent.models.defenses.optimal import limits as optimal
-    from maxent.results.estimate import Estimate
 
 # Bases that counts are rounded to, where none is asked for: those that statistical offices use.
 BASES = (3, 5, 10)

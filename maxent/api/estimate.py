@@ -14,12 +14,15 @@ from maxent.api.calling import takes
 from maxent.api.case import Case, Tables, read_case
 from maxent.api.compile import Knowledge, compile_case, compile_in_time, false_of, refuse_contradictions, solve_in_time
 from maxent.api.proving import Certainty, Drawing, check_level, most_certain, proof_of, proving_seconds
-from maxent.constraints.program.program import CHOICES, unread_in
+from maxent.constraints.program.program import CHOICES, Program, unread_in
 from maxent.disclosure.baseline import baseline_of
-from maxent.disclosure.inference import measure, shares
+from maxent.disclosure.inference import Inference, measure, shares
+from maxent.disclosure.limits import Limits, Mend, Verdict
 from maxent.disclosure.measures import TOLERANCE, channel_of, leakage, min_capacity
 from maxent.models.arguments import check_flags, out_of_range
+from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.errors import InvalidInput, check_unused
+from maxent.models.release import Release
 from maxent.results.estimate import Estimate
 from maxent.results.reliability import not_reliable, unwarned, warn_unreliable
 from maxent.results.solved import Once
@@ -31,13 +34,8 @@ from maxent.solvers.solve.driver import Outcome, Point, silent, solve_program
 from maxent.solvers.solve.symmetrised import averaged
 
 if TYPE_CHECKING:
-    from maxent.constraints.program.program import Program
     from maxent.constraints.symmetry import Mixture
-    from maxent.disclosure.inference import Inference
-    from maxent.disclosure.limits import Limits, Mend, Verdict
     from maxent.disclosure.worst_case import WorstCase
-    from maxent.models.arrays import FloatArray, IntArray
-    from maxent.models.release import Release
 
 
 # Everything that is measured of an answer: what it discloses, and the evidence on what that is worth.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields
+from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from maxent.models.arguments import (
@@ -25,13 +26,10 @@ from maxent.models.arguments import (
     Ties,
     same,
 )
-from maxent.models.reading import Decimal, Delimiter, Text
+from maxent.models.reading import Decimal, Delimiter, Reading, Text
 
 if TYPE_CHECKING:
-    from os import PathLike
-
     from maxent.api.case import Published
-    from maxent.models.reading import Reading
     from maxent.models.tables.frame import Source
     from maxent.solvers.solve.driver import Progress
 

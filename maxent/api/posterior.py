@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from maxent.api import options
 from maxent.api.calling import takes
@@ -10,9 +10,7 @@ from maxent.api.case import Tables
 from maxent.api.compile import Knowledge
 from maxent.api.estimate import Solving, case_of, estimate_case
 from maxent.models.errors import check_unused
-
-if TYPE_CHECKING:
-    from maxent.results.estimate import Estimate
+from maxent.results.estimate import Estimate
 
 
 @takes(options.Estimating)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxent.api.case import open_published
+from maxent.models.arrays import IntArray
 from maxent.models.display import Display, Shown, counted
 from maxent.models.errors import InvalidInput, invalid
 from maxent.models.reading import NOTHING, Noticed, Reader, Reading, reader_of
@@ -32,8 +33,6 @@ from maxent.models.trees.predict import (
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-    from maxent.models.arrays import IntArray
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxent.api import options
-from maxent.constraints.program.program import CHOICES
+from maxent.constraints.program.program import CHOICES, Program
 from maxent.disclosure.limits import NO_PROGRAMS, NOT_FOLLOWED, UNENDED, UNTRIED, Limits, Reached, judge_rows
 from maxent.models.arguments import is_one_of, out_of_range, shorten
+from maxent.models.arrays import BoolArray, IntArray
 from maxent.models.draws import tells_draws
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.tables.classes import part_codes
@@ -20,8 +21,6 @@ from maxent.solvers.control import LAST, Clock, in_time
 
 if TYPE_CHECKING:
     from maxent.api.case import Case
-    from maxent.constraints.program.program import Program
-    from maxent.models.arrays import BoolArray, IntArray
     from maxent.results.proof import Proof
     from maxent.solvers.certainty.unordered import Unordered
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -28,9 +28,11 @@ from maxent.constraints.patterns import (
 from maxent.constraints.scored_rows import is_scored
 from maxent.disclosure.nearness import agreement, null_model
 from maxent.models.arguments import Noise, is_number, is_whole, shorten
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.reading import Reader, reader_of
 from maxent.models.release import Attribute, Release
+from maxent.models.tables.frame import Source
 from maxent.models.tables.truth_and_facts import KnownColumns, read_known
 from maxent.results.reconstruction import Reconstruction, recount, stated_people
 from maxent.results.reliability import warn_unreliable
@@ -39,10 +41,6 @@ from maxent.solvers.worlds.plausible import last_row, rebuild_uncertain
 from maxent.solvers.worlds.scored import Boosted, rebuild_scored
 from maxent.solvers.worlds.seeded import SeededTable, rebuild_seeded
 from maxent.solvers.worlds.tables import Rebuilt, Run, elsewhere, rebuild
-
-if TYPE_CHECKING:
-    from maxent.models.arrays import BoolArray, FloatArray, IntArray
-    from maxent.models.tables.frame import Source
 
 
 @takes(Reconstructing)

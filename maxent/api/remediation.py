@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from maxent.disclosure.limits import Limits, Mend, Verdict
 from maxent.models.defenses.method import CERTAIN
 from maxent.models.errors import InvalidInput
+from maxent.models.release import Release
 from maxent.models.trees.restate import counts_reader
 
 if TYPE_CHECKING:
     from maxent.api.case import Case
     from maxent.models.defenses.optimal import limits as optimal
     from maxent.models.defenses.optimal.subtree import Searched
-    from maxent.models.release import Release
 
 # The largest share of a class of which nobody's class counts as certain, with the error of computing it.
 SURE = CERTAIN - 2e-6

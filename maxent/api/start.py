@@ -5,26 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from maxent.api.convert import converted, wanted_of
 from maxent.models.arguments import parameters_of, shorten
 from maxent.models.defenses.grown_tree import InducedTree
+from maxent.models.defenses.method import Method
 from maxent.models.defenses.registry import methods
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.formats.scikit_learn.pipelines import is_pipeline, release_of
 from maxent.models.formats.scikit_learn.tree import from_sklearn
+from maxent.models.reading import Reading
 from maxent.models.release import Induction, Node, Release, Tree
+from maxent.models.tables.training import Training
 from maxent.models.trees.places import assign
 from maxent.models.trees.predict import tested_attributes
 from maxent.models.trees.restate import majority
-
-if TYPE_CHECKING:
-    from maxent.models.defenses.method import Method
-    from maxent.models.reading import Reading
-    from maxent.models.tables.training import Training
 
 
 def starting_tree(

@@ -14,13 +14,13 @@ from maxent.api.compile import Knowledge
 from maxent.api.estimate import Solving, case_of, estimate_case
 from maxent.api.proving import check_level, proof_of
 from maxent.constraints.kinds.statements import KIND as STATEMENTS
+from maxent.constraints.program.program import Linear, Program
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.results.difference import ReleaseDifference
 from maxent.results.reliability import unwarned, warn_unreliable
 from maxent.solvers.control import Clock
 
 if TYPE_CHECKING:
-    from maxent.constraints.program.program import Linear, Program
     from maxent.models.successive.releases import Joined
 
 

@@ -11,7 +11,7 @@ from dataclasses import fields
 from math import isclose
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from maxent.api.case import taken
 from maxent.api.check import check_release, checked_limits
@@ -24,14 +24,12 @@ from maxent.models.arguments import is_path, shorten
 from maxent.models.errors import ARGUMENT, InvalidInput, invalid
 from maxent.models.files.json_files import as_json_text, read_json_object
 from maxent.models.reading import reading_of
+from maxent.policy.checked import Checked
 from maxent.policy.policy import Policy, PolicyFile, presets, read_policy
 from maxent.policy.record import FORMAT, RecordedReview, ReviewCall, hashed, record_of, relative, schema, shape_problems
 from maxent.policy.verified import FileState, Verified
 from maxent.results import review as results
 from maxent.results.html_report.dossier import FORMAT as DOSSIER
-
-if TYPE_CHECKING:
-    from maxent.policy.checked import Checked
 
 # By how much a number that is computed again may differ, of 1 or as a share: more than solvers differ by.
 TOLERANCE = 1e-5

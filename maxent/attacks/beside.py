@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxent.attacks.linking import NO_SPAN
+from maxent.attacks.linking import NO_SPAN, Links
 from maxent.constraints.kinds.statements import KIND
+from maxent.constraints.program.program import Linear, Program
+from maxent.models.arrays import BoolArray, IntArray
 from maxent.models.statements.rules import RuleListStatement, RuleStatement
 from maxent.models.statements.statement import StatementPeople
 from maxent.models.statements.tables import CrossTable
 from maxent.solvers.certainty.cases import cases_of
 
 if TYPE_CHECKING:
-    from maxent.attacks.linking import Links
-    from maxent.constraints.program.program import Linear, Program
-    from maxent.models.arrays import BoolArray, IntArray
     from maxent.models.statements.read import MeasuredStatement, Statement
 
 

@@ -26,21 +26,21 @@ from maxent.attacks.linking import (
 )
 from maxent.constraints.program.cells import build_cells
 from maxent.disclosure.baseline import TwoGroups, newcombe
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.columns import NOTHING as NOTHING_columns
 from maxent.models.columns import Statements, total_count
 from maxent.models.defenses.registry import stated
 from maxent.models.nodes import attributes_of
 from maxent.models.reading import NOTHING, Noticed
+from maxent.models.release import Release
+from maxent.models.tables.qi_table import QITable
+from maxent.models.trees.places import Places
+from maxent.models.trees.printed_rates import RateReader
+from maxent.models.trees.reidentification import Risk
 
 if TYPE_CHECKING:
     from maxent.disclosure.truth import Controls
-    from maxent.models.arrays import BoolArray, FloatArray, IntArray
-    from maxent.models.release import Release
-    from maxent.models.tables.qi_table import QITable
     from maxent.models.tables.truth_and_facts import Fact
-    from maxent.models.trees.places import Places
-    from maxent.models.trees.printed_rates import RateReader
-    from maxent.models.trees.reidentification import Risk
 
 # Differencing: class counts of leaves, removed or not, that follow from the numbers of inner nodes.
 #

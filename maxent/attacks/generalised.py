@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import numpy as np
 
+from maxent.models.release import Attribute, Branch, Release
 from maxent.models.tables.cells import MISSING
 from maxent.models.trees.places import EVERYWHERE, Places, interval_of
-
-if TYPE_CHECKING:
-    from maxent.models.release import Attribute, Branch, Release
 
 ANYTHING = "*"
 # The mark of an empty set of values, which no record reaches.

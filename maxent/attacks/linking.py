@@ -11,19 +11,19 @@ import numpy as np
 import numpy.typing as npt
 
 from maxent.constraints.kinds.moments import COMPUTED
+from maxent.constraints.program.cells import Cells
 from maxent.constraints.program.program import PrintedNumber, printed_moments
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.columns import NOTHING, Statements, check_size
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.nodes import attributes_of, moments_of, parts_of
+from maxent.models.release import Release
 from maxent.models.tables.qi_table import QITable, row_keys
+from maxent.models.trees.printed_rates import RateReader
 from maxent.models.trees.reidentification import Risk, measure_risk, ranges_of
 
 if TYPE_CHECKING:
-    from maxent.constraints.program.cells import Cells
-    from maxent.models.arrays import BoolArray, FloatArray, IntArray
-    from maxent.models.release import Release
     from maxent.models.tables.truth_and_facts import Fact
-    from maxent.models.trees.printed_rates import RateReader
 
 # Information that re-identifying the people of each node takes (Yang et al. 2019), in bits, as rows of an audit.
 

@@ -17,12 +17,12 @@ import numpy as np
 from maxent.attacks.beside import told_apart
 from maxent.attacks.linking import NO_SPAN, Links, link
 from maxent.constraints.program.cells import build_cells
+from maxent.constraints.program.program import Program
 from maxent.disclosure.baseline import ControlShares, Interval, newcombe
+from maxent.models.arrays import FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from maxent.constraints.program.program import Program
     from maxent.disclosure.truth import Controls
-    from maxent.models.arrays import FloatArray, IntArray
 
 # Risk -> its title.
 TITLES: Mapping[str, str] = {

@@ -12,10 +12,10 @@ from maxent.command_line import options as opt
 from maxent.command_line.progress import BEYOND, DONE, UNKNOWN, tell
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, check_unused, invalid
 from maxent.models.files.output import REPORT, check_apart, check_folder, write_text
+from maxent.models.reading import Reading
 
 if TYPE_CHECKING:
     from maxent.disclosure.limits import Limits, Verdict
-    from maxent.models.reading import Reading
     from maxent.results.estimate import Estimate
     from maxent.results.html_report.build import Gatherer
     from maxent.results.html_report.view import InputFile

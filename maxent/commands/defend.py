@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from functools import cache, partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -31,13 +31,10 @@ from maxent.command_line.parsing import (
     write_panels,
 )
 from maxent.command_line.progress import DONE, Job, progress, tell_noticed
-from maxent.models.arguments import parameters_of
+from maxent.models.arguments import Parameter, parameters_of
 from maxent.models.errors import ARGUMENT, MissingExtra, Problem
 from maxent.models.files.output import RECORDS, RELEASE, check_outputs
 from maxent.results.text.terminal import print_json
-
-if TYPE_CHECKING:
-    from maxent.models.arguments import Parameter
 
 COLUMNS = "truth.csv --target Salary --qi Education,Country,Gender"
 # Calls that the help ends with.

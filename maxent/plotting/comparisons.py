@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from maxent.disclosure.inference import Individuals
 from maxent.disclosure.measures import MEASURES, Measure
 from maxent.plotting.figures import (
     SIZE,
@@ -28,8 +29,6 @@ from maxent.plotting.figures import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.transforms import Bbox
-
-    from maxent.disclosure.inference import Individuals
 
 
 # Releases side by side, as bars: what is disclosed, and how well each predicts.

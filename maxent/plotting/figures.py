@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from maxent.disclosure.inference import Individuals, NodeDisclosure, disclosed_by_node
+from maxent.disclosure.inference import Individuals, Inference, NodeDisclosure, disclosed_by_node
 from maxent.disclosure.measures import MEASURES
 from maxent.models.arguments import shorten
 from maxent.models.defenses.method import CERTAIN
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-    from maxent.disclosure.inference import Inference
 
 # Told apart by the colour-blind, too: Okabe and Ito, "Color Universal Design", 2008.
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")

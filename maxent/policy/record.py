@@ -14,23 +14,32 @@ from importlib.resources import files
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from maxent.disclosure.limits import ADVERSARY, IDS, NO_DRAWS_ID, STATUS_WORDS, UNORDERED, WITH, Status, in_words
+from maxent.disclosure.ladder import Rung
+from maxent.disclosure.limits import (
+    ADVERSARY,
+    IDS,
+    NO_DRAWS_ID,
+    STATUS_WORDS,
+    UNORDERED,
+    WITH,
+    Limits,
+    Mend,
+    Status,
+    in_words,
+)
 from maxent.models.arguments import shorten
 from maxent.models.errors import ARGUMENT, Problem, invalid
 from maxent.models.files.input_files import is_standard_input
 from maxent.models.files.json_files import as_json_text
 from maxent.models.files.output import check_outputs, is_pattern, write_text
 from maxent.models.hints import close_to
-from maxent.policy.checks.context import Finding, about
+from maxent.policy.checks.context import Finding, PolicyCheck, about
 from maxent.policy.checks.registry import CHECKS
 from maxent.policy.policy import Policy, presets
 from maxent.results.html_report.dossier import dossier_numbers
 from maxent.results.html_report.provenance import versions
 
 if TYPE_CHECKING:
-    from maxent.disclosure.ladder import Rung
-    from maxent.disclosure.limits import Limits, Mend
-    from maxent.policy.checks.context import PolicyCheck
     from maxent.results.review import Review
 
 # Role of what a run writes beside its record -> its file, None for none.

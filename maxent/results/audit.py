@@ -31,6 +31,7 @@ from maxent.constraints.program.program import unread_in
 from maxent.disclosure.baseline import Baseline, base_numbers, base_of, baseline_of
 from maxent.disclosure.limits import Limits, Mend, Verdict, judge_rows
 from maxent.disclosure.measures import audited, told_apart_in
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.display import Display, counted
 from maxent.models.files.output import AUDIT
 from maxent.models.nodes import nodes_at, parts_of
@@ -40,7 +41,6 @@ from maxent.results.solved import AttackReport, Drawing, draws_told
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from maxent.models.arrays import BoolArray, FloatArray, IntArray
     from maxent.results.parts import Parts
     from maxent.solvers.certainty.stated import StatedCell
 

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxent.constraints.membership import OUT
-from maxent.constraints.program.program import unread_in
+from maxent.constraints.program.program import Program, unread_in
 from maxent.disclosure.limits import Limits, Verdict, judge_rows
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.display import ROWS, Display, Shown, counted
 from maxent.models.files.output import BOUNDS, WITNESSES
 from maxent.models.tables.cells import named_frame, own_names, value_in_words
@@ -26,8 +27,6 @@ from maxent.solvers.certainty.levels import level_names
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from maxent.constraints.program.program import Program
-    from maxent.models.arrays import BoolArray, FloatArray, IntArray
     from maxent.results.parts import Parts
     from maxent.solvers.certainty.weighing import WeighedWorlds
     from maxent.solvers.certainty.witness import Witness

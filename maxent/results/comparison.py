@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from maxent.disclosure.inference import Individuals
 from maxent.disclosure.limits import Limits, Mend, Verdict, judge_informed, limits_of
 from maxent.disclosure.measures import MEASURES
 from maxent.models.display import Display, Picture, Summarised, counted
@@ -21,6 +22,7 @@ from maxent.models.errors import ARGUMENT, invalid
 from maxent.models.files.json_files import strict
 from maxent.models.files.output import COMPARISON
 from maxent.models.reading import NOTHING, Noticed
+from maxent.models.release import Release
 from maxent.models.tables.cells import value_in_words
 from maxent.results.reliability import unwarned
 from maxent.results.solved import Drawing, assessed_numbers, described
@@ -31,8 +33,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
 
-    from maxent.disclosure.inference import Individuals
-    from maxent.models.release import Release
     from maxent.models.trees.predict import Score
     from maxent.results.estimate import Estimate
 

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxent.constraints.kinds.registry import kinds_of
+from maxent.models.arrays import BoolArray, IntArray
 from maxent.models.defenses.method import CERTAIN
 from maxent.models.display import ROWS, Display, counted
 from maxent.models.files.output import DIFFERENCE
 from maxent.models.tables.cells import named_frame, own_names, value_in_words
-from maxent.results.proof import STATUS
+from maxent.results.proof import STATUS, Proof
 from maxent.results.solved import Saved
 from maxent.results.text.estimate import SHOWN_ROWS, contradiction_lines, in_sentence
 from maxent.results.text.terminal import print_lines, print_table
@@ -22,10 +23,8 @@ from maxent.results.text.terminal import print_lines, print_table
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from maxent.models.arrays import BoolArray, IntArray
     from maxent.models.successive.people import People
     from maxent.results.estimate import Estimate
-    from maxent.results.proof import Proof
 
 
 # How somebody is in two releases: in the second only, in the first only, in both.

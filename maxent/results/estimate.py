@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxent.constraints.kinds.registry import kinds_of
+from maxent.disclosure.inference import Inference
 from maxent.disclosure.limits import Limits, Verdict, judge_informed, limits_of
 from maxent.models.display import Display
 from maxent.models.errors import ARGUMENT, invalid
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
 
-    from maxent.disclosure.inference import Inference
 
 # Keys of the measures of guesses that the summary has of each of several sensitive columns.
 _IN_TRUTH = ("base_rate", "uniform", "right_guesses", "pure")

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, TextIO
 
 import numpy as np
 
@@ -24,9 +24,6 @@ from maxent.constraints.textbook import refusal, textbook_model
 from maxent.models.errors import ARGUMENT, invalid, printable
 from maxent.models.files.output import write_atomically, write_text
 from maxent.results.explanation import in_tree_order, place_name, says
-
-if TYPE_CHECKING:
-    from typing import TextIO
 
 # Characters that TeX reads as commands or joins with their neighbours; ``"`` needs the T1 encoding.
 _SPECIAL = {

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxent.constraints.kinds.registry import kinds_of
-from maxent.constraints.program.program import unread_in
+from maxent.constraints.program.program import Program, unread_in
 from maxent.disclosure.ladder import REGISTERED
 from maxent.disclosure.limits import Limits, Verdict, judge_rows
-from maxent.disclosure.membership import ProvedMembers, proved_members
+from maxent.disclosure.membership import Membership, ProvedMembers, proved_members
+from maxent.models.arrays import BoolArray, IntArray
 from maxent.models.display import ROWS, Display, counted
 from maxent.models.files.output import ESTIMATE
 from maxent.models.reading import NOTHING, Noticed
@@ -27,9 +28,6 @@ from maxent.results.text.terminal import aligned, print_lines, print_people
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from maxent.constraints.program.program import Program
-    from maxent.disclosure.membership import Membership
-    from maxent.models.arrays import BoolArray, IntArray
     from maxent.results.parts import Parts
     from maxent.solvers.solve.driver import Outcome
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from maxent.constraints.kinds.registry import QI, kinds_of
+from maxent.constraints.program.program import Program
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.reading import NOTHING, Noticed
+from maxent.solvers.certainty.bounds import Bounds
 from maxent.solvers.certainty.levels import level_names
-
-if TYPE_CHECKING:
-    from maxent.constraints.program.program import Program
-    from maxent.models.arrays import BoolArray, FloatArray, IntArray
-    from maxent.solvers.certainty.bounds import Bounds
 
 # Status of bounds -> what it means.
 STATUS = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -13,10 +14,12 @@ import numpy.typing as npt
 from maxent.constraints.kinds.boosted_leaves import SAYS
 from maxent.constraints.patterns import ANYTHING, MANY, Atoms, TreeCounts, noisy_numbers
 from maxent.constraints.scored_rows import is_scored, scored_rows
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.display import ROWS, Display, counted
 from maxent.models.errors import Origin
 from maxent.models.files.output import PROVED, SHARES, TABLE, write_atomically
 from maxent.models.reading import NOTHING, Noticed
+from maxent.models.release import Release
 from maxent.models.tables.cells import named_frame, value_in_words
 from maxent.models.trees.places import assign
 from maxent.results.solved import Saved
@@ -24,12 +27,8 @@ from maxent.results.text.estimate import SHOWN_ROWS
 from maxent.results.text.terminal import print_lines, print_table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from pandas import DataFrame
 
-    from maxent.models.arrays import BoolArray, FloatArray, IntArray
-    from maxent.models.release import Release
     from maxent.models.tables.truth_and_facts import KnownColumns
     from maxent.solvers.worlds.tables import Status
 

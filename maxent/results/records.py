@@ -16,23 +16,23 @@ import numpy as np
 import numpy.typing as npt
 
 from maxent.attacks.linking import NO_CLASS, Attacked, CountBounds, background_knowledge, homogeneity, uniqueness
+from maxent.constraints.program.program import Contradiction
 from maxent.constraints.records import Assignment, left_out
 from maxent.disclosure.baseline import base_numbers, baseline_of
 from maxent.disclosure.limits import Limits, Verdict, judge_rows
 from maxent.disclosure.measures import audited
+from maxent.models.arrays import BoolArray, IntArray
 from maxent.models.display import Display, counted
 from maxent.models.files.output import AUDIT
 from maxent.models.reading import NOTHING, Noticed
 from maxent.models.tables.cells import own_names
+from maxent.models.tables.qi_table import QITable
 from maxent.results.solved import AttackReport
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from maxent.constraints.program.program import Contradiction
-    from maxent.models.arrays import BoolArray, IntArray
     from maxent.models.formats.published_records import PublishedRecords
-    from maxent.models.tables.qi_table import QITable
 
 # The attacks on people, see `RecordsAudit`. Who is open to several is said to be so to the first.
 RECORD_ATTACKS = ("unique", "span", "assignment")

@@ -11,6 +11,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from maxent.constraints.program.program import Unread
+from maxent.disclosure.inference import Inference
 from maxent.disclosure.ladder import (
     ADVERSARIES,
     CONTAINS,
@@ -49,7 +50,10 @@ from maxent.models.display import FALSE, Display, Summarised, counted
 from maxent.models.draws import kept_apart, tells_draws
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.models.files.output import REVIEW, check_outputs, write_text
+from maxent.models.formats.release_reader import Converted
 from maxent.models.nodes import parts_in_words
+from maxent.models.reading import Noticed
+from maxent.models.release import Release
 from maxent.results.estimate import Estimate, inferred_numbers
 from maxent.results.exchange import Exchanged, Handover, handed_over, report_names
 from maxent.results.reliability import NOT_ABOUT_THEM, not_reliable
@@ -67,10 +71,6 @@ from maxent.results.text.estimate import people_by_probability, target_line, wor
 from maxent.results.text.terminal import print_lines
 
 if TYPE_CHECKING:
-    from maxent.disclosure.inference import Inference
-    from maxent.models.formats.release_reader import Converted
-    from maxent.models.reading import Noticed
-    from maxent.models.release import Release
     from maxent.results.audit import Audit
     from maxent.results.html_report.dossier import Account
     from maxent.results.html_report.view import InputFile

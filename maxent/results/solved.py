@@ -15,13 +15,15 @@ import numpy as np
 from maxent.constraints.program.program import Contradiction, Unread, unread_in
 from maxent.disclosure.inference import Inference
 from maxent.disclosure.ladder import as_badly_off, worst_first
-from maxent.disclosure.limits import DRAWS_KEYS, ORDERED, Limits, Verdict, limits_of
-from maxent.disclosure.measures import audited, told_apart_in
+from maxent.disclosure.limits import DRAWS_KEYS, ORDERED, Limits, Mend, Reached, Verdict, limits_of
+from maxent.disclosure.measures import Leakage, audited, told_apart_in
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.display import Summarised
 from maxent.models.draws import tells_draws
 from maxent.models.files.output import GROUPS, FileKind
 from maxent.models.formats.release_reader import UNPROVEN
 from maxent.models.reading import NOTHING, Noticed
+from maxent.models.release import Release
 from maxent.solvers.solve.attempt import PROVED
 
 if TYPE_CHECKING:
@@ -29,13 +31,9 @@ if TYPE_CHECKING:
 
     from maxent.attacks.wp216 import Risks
     from maxent.disclosure.baseline import Baseline, ControlShares
-    from maxent.disclosure.limits import Mend, Reached
-    from maxent.disclosure.measures import Leakage
     from maxent.disclosure.sensitive import Sensitive
     from maxent.disclosure.truth import InTruth
     from maxent.disclosure.worst_case import WorstCase
-    from maxent.models.arrays import BoolArray, FloatArray, IntArray
-    from maxent.models.release import Release
     from maxent.results.parts import Parts
     from maxent.results.proof import Proof
     from maxent.solvers.solve.driver import Outcome

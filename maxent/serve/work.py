@@ -23,12 +23,12 @@ from typing import TYPE_CHECKING, Any
 from maxent.disclosure.limits import ADVERSARY
 from maxent.models.errors import InvalidInput, MaxentError, invalid, printable
 from maxent.models.packages import absent
+from maxent.models.reading import Reading
+from maxent.models.tables.frame import Frame
 from maxent.results.reliability import unwarned
 
 if TYPE_CHECKING:
     from maxent.models.formats.release_reader import Converted
-    from maxent.models.reading import Reading
-    from maxent.models.tables.frame import Frame
     from maxent.policy.checked import Checked
     from maxent.results.review import Review
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from heapq import heapify, heappop, heappush
 from math import inf
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 from maxent.models.arguments import unknown_choice
 from maxent.models.defenses.parameters import Rule
@@ -18,10 +18,6 @@ from maxent.models.tables.frame import listed
 from maxent.models.trees.places import Places, number_places
 from maxent.models.trees.reidentification import Risk, error_risk_ratio, measure_risk
 from maxent.models.trees.restate import COUNTS, counts_reader, node_place
-
-if TYPE_CHECKING:
-    pass
-
 
 # Error-risk pruning (ERP), from release to release (Yang et al. 2019 [1]_, Figure 2).
 #

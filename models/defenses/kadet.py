@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -41,10 +41,6 @@ from maxent.models.tables.hierarchies import Hierarchy, hierarchy_problems, read
 from maxent.models.tables.training import Training
 from maxent.models.trees.draft import Draft, Publish, freeze
 from maxent.models.trees.places import divided
-
-if TYPE_CHECKING:
-    pass
-
 
 # The spans of a growing tree: people whom an adversary without the private attributes cannot distinguish.
 #

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,9 +30,6 @@ from maxent.models.errors import Problem
 from maxent.models.release import Defense, Node, Release, Tree
 from maxent.models.trees.places import Places, number_places
 from maxent.models.trees.restate import COUNTS, CountsReader, counts_reader, majority, node_place, refuse
-
-if TYPE_CHECKING:
-    pass
 
 PRUNE_LEAF = "prune-leaf"
 PRUNE_PARENT = "prune-parent"

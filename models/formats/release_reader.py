@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -19,13 +20,10 @@ from maxent.models.files.input_files import open_input
 from maxent.models.files.json_files import MAX_BYTES
 from maxent.models.hints import close_to
 from maxent.models.nodes import links_of, moments_of, state_scores, statements_of
-from maxent.models.release import Induction
+from maxent.models.release import Induction, Release
 
 if TYPE_CHECKING:
-    from os import PathLike
-
     from maxent.models.reading import Reader
-    from maxent.models.release import Release
     from maxent.models.tables.frame import Source
     from maxent.models.tables.generalized_records import GeneralizedTable
 

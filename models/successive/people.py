@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from maxent.models.arguments import shorten_list
+from maxent.models.arrays import BoolArray, IntArray
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
+from maxent.models.reading import Reader
+from maxent.models.release import Attribute
 from maxent.models.successive.releases import Joined, group_name, join_releases
 from maxent.models.tables.cells import value_in_words
 from maxent.models.tables.frame import Source, listed
 from maxent.models.tables.qi_table import QITable, read_qi, read_rows, row_keys, sum_by
-
-if TYPE_CHECKING:
-    from maxent.models.arrays import BoolArray, IntArray
-    from maxent.models.reading import Reader
-    from maxent.models.release import Attribute
 
 Values = list[npt.NDArray[Any]]  # of each attribute: codes of a categorical one, numbers of a numeric one
 

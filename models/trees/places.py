@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from math import inf, nextafter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,9 +15,7 @@ import numpy.typing as npt
 from maxent.models.arrays import BoolArray, FloatArray, IntArray, ranges, run_ends
 from maxent.models.columns import NOTHING, Tests
 from maxent.models.nodes import Nodes, links_of, parts_of
-
-if TYPE_CHECKING:
-    from maxent.models.release import Attribute, Branch, Node, Tree
+from maxent.models.release import Attribute, Branch, Node, Tree
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, floor
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -23,9 +23,7 @@ from maxent.models.arguments import Rounding as Rounding
 from maxent.models.columns import NOTHING, Statements
 from maxent.models.nodes import statements_of
 from maxent.models.reading import spelled
-
-if TYPE_CHECKING:
-    from maxent.models.release import Content
+from maxent.models.release import Content
 
 ROUNDINGS: tuple[Rounding, ...] = get_args(Rounding)
 

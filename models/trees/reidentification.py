@@ -15,7 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from maxent.models.arguments import shorten
+from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.errors import InvalidInput, Problem
+from maxent.models.release import Attribute, Release, Tree
 from maxent.models.tables.frame import listed
 from maxent.models.trees.places import Interval, Places, interval_of, number_places
 from maxent.models.trees.restate import counts_reader, node_place
@@ -23,8 +25,6 @@ from maxent.models.trees.restate import counts_reader, node_place
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from maxent.models.arrays import FloatArray, IntArray
-    from maxent.models.release import Attribute, Release, Tree
     from maxent.models.tables.domains import Ranges
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maxent.models.arrays import FloatArray
 from maxent.models.packages import installed
 from maxent.solvers.backend import FEW, Backend, Options
 from maxent.solvers.backends.newton_ import KeptStart, NewtonBackend
@@ -16,7 +17,6 @@ from maxent.solvers.solution import Solution, Stop
 
 if TYPE_CHECKING:
     from maxent.constraints.lifting import LiftedProgram
-    from maxent.models.arrays import FloatArray
 
 # Variables up to which Ipopt takes programs whose equations overlap, because a private attribute is tested or by
 # several trees; with more it takes long. Over several trees ours takes many times as long, and often ends nowhere.

@@ -7,21 +7,19 @@ from __future__ import annotations
 
 from importlib import metadata
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from maxent.constraints.lifting import LiftedProgram
+from maxent.models.arrays import FloatArray
 from maxent.models.errors import MissingExtra
 from maxent.models.packages import need
+from maxent.solvers.backend import Options
 from maxent.solvers.conic.polish import polish, restore
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.solution import Solution, Stop
 from maxent.solvers.workers import Tell, solve_apart_if_large
-
-if TYPE_CHECKING:
-    from maxent.constraints.lifting import LiftedProgram
-    from maxent.models.arrays import FloatArray
-    from maxent.solvers.backend import Options
 
 DEFAULT = "CLARABEL"
 # Solvers with exponential cones, also the names of their packages; others that CVXPY finds may do as well.

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from maxent.constraints.lifting import LiftedProgram
+from maxent.constraints.program.program import Program
 from maxent.constraints.program.residuals import Evaluator
 from maxent.constraints.textbook import refusal, textbook_model
+from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.errors import UnknownBackend
 from maxent.models.packages import installed, need
 from maxent.solvers.backend import FEW, Options
@@ -21,11 +24,6 @@ from maxent.solvers.conic.polish import polish
 from maxent.solvers.control import OutOfTime
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.solution import Solution, Stop
-
-if TYPE_CHECKING:
-    from maxent.constraints.lifting import LiftedProgram
-    from maxent.constraints.program.program import Program
-    from maxent.models.arrays import FloatArray, IntArray
 
 # Stands after the colon for the derivatives of our own.
 OWN = "own"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from maxent.models.arrays import FloatArray, IntArray
 from maxent.solvers.control import SOON, Clock
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.solution import Stop
@@ -15,7 +16,6 @@ from maxent.solvers.workers import LARGE, Tell, apart
 
 if TYPE_CHECKING:
     from maxent.constraints.lifting import LiftedProgram
-    from maxent.models.arrays import FloatArray, IntArray
     from maxent.solvers.backend import Options
 
 # The status of a run that was ended; Ipopt itself has others.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maxent.models.arrays import FloatArray
 from maxent.solvers.backend import FEW, Options
 from maxent.solvers.control import Clock
 from maxent.solvers.derivatives import Derivatives
@@ -20,7 +21,6 @@ from maxent.solvers.solution import Solution, Stop
 
 if TYPE_CHECKING:  # what only programs that are not convex need
     from maxent.constraints.lifting import LiftedProgram
-    from maxent.models.arrays import FloatArray
     from maxent.solvers.newton.augmented_lagrangian import Accuracy
     from maxent.solvers.newton.quadratic_model import NewtonProblem
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maxent.models.arrays import FloatArray
 from maxent.models.errors import MissingExtra, UnknownBackend
 from maxent.models.files.output import scratch
 from maxent.models.hints import close_to
@@ -29,7 +30,6 @@ from maxent.solvers.workers import Tell, solve_apart
 
 if TYPE_CHECKING:
     from maxent.constraints.lifting import LiftedProgram
-    from maxent.models.arrays import FloatArray
     from maxent.solvers.backend import Options
 
 # Seconds of the shortest time limit; some solvers take 0 for none.

@@ -13,14 +13,11 @@ import inspect
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from maxent.models.errors import MaxentError, MissingExtra, UnknownBackend
 from maxent.models.hints import close_to
 from maxent.solvers.backend import Backend
-
-if TYPE_CHECKING:
-    pass
 
 GROUP = "maxent.backends"
 # The default back end, which is there whatever is installed.

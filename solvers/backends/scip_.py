@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maxent.models.arrays import FloatArray
 from maxent.models.packages import need
 from maxent.solvers.backends.ipopt_run import refined
 from maxent.solvers.control import GRACE, SOON, Clock
@@ -26,7 +27,6 @@ from maxent.solvers.workers import Tell, solve_apart
 
 if TYPE_CHECKING:
     from maxent.constraints.lifting import LiftedProgram
-    from maxent.models.arrays import FloatArray
     from maxent.solvers.backend import Options
 
 # Variables up to which a program is taken: branch and bound takes exponential time in the worst case.

@@ -15,13 +15,13 @@ import numpy as np
 from scipy import sparse
 
 from maxent.constraints.lifting import LiftedProgram, restrict
+from maxent.models.arrays import BoolArray, FloatArray
 from maxent.models.errors import UnknownBackend
 from maxent.models.hints import close_to
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.solution import Solution, Stop
 
 if TYPE_CHECKING:
-    from maxent.models.arrays import BoolArray, FloatArray
     from maxent.solvers.backend import Options
 
 METHODS = ("trust-constr", "slsqp")

@@ -16,15 +16,14 @@ import numpy as np
 
 from maxent.constraints.kinds.statements import KIND as STATEMENTS
 from maxent.constraints.kinds.statements import REACHED, with_rows
-from maxent.models.statements.statement import LinearStatement
+from maxent.constraints.program.program import Program
+from maxent.models.arrays import BoolArray, FloatArray
+from maxent.models.statements.statement import Box, ClassSum, LinearStatement
 from maxent.solvers.certainty.bounds import WHOLE, Bounds, Proved, Source, row_of, source_of, whole_numbers
 from maxent.solvers.certainty.sums import SIZE, Misses, sum_ends
 
 if TYPE_CHECKING:
-    from maxent.constraints.program.program import Program
-    from maxent.models.arrays import BoolArray, FloatArray
     from maxent.models.statements.read import MeasuredStatement
-    from maxent.models.statements.statement import Box, ClassSum
     from maxent.solvers.control import Clock
 
 # Boxes that are looked at, and seconds for them where the call states no limit.

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
 
 from maxent.constraints.lifting import LiftedProgram, LiftedTerms, lift, tangents
 from maxent.constraints.presolve.merge import Merged, Part, convex_rows, known_totals, parts
+from maxent.constraints.program.program import Program
 from maxent.constraints.program.residuals import InternalRows
 from maxent.models.arrays import BoolArray, FloatArray, IntArray, ranges
+from maxent.solvers.certainty.bounds import Bounds
 from maxent.solvers.certainty.closed import STATED, fractional
 from maxent.solvers.certainty.linear import (
     BoundSearch,
@@ -24,11 +25,7 @@ from maxent.solvers.certainty.linear import (
     contradicted,
     pooled,
 )
-
-if TYPE_CHECKING:
-    from maxent.constraints.program.program import Program
-    from maxent.solvers.certainty.bounds import Bounds
-    from maxent.solvers.control import Clock
+from maxent.solvers.control import Clock
 
 # Convex comparisons of splits, and their tangents.
 #

@@ -13,23 +13,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maxent.constraints.program.program import Unread
+from maxent.constraints.program.program import Linear, Program, Unread
 from maxent.constraints.program.residuals import Evaluator, InternalRows, LinearRows
-from maxent.models.arrays import TINY
+from maxent.models.arrays import TINY, BoolArray, FloatArray, IntArray
 from maxent.models.display import counted
+from maxent.models.errors import Origin
 from maxent.models.nodes import links_of
 from maxent.solvers.certainty.settled import NotLinear
+from maxent.solvers.control import Clock
 from maxent.solvers.worlds.part import TIED
-
-if TYPE_CHECKING:
-    from maxent.constraints.program.program import Linear, Program
-    from maxent.models.arrays import BoolArray, FloatArray, IntArray
-    from maxent.models.errors import Origin
-    from maxent.solvers.control import Clock
 
 # Probability by which a linear statement may be missed: the error of computing it.
 MET = 1e-9

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg import qr
@@ -18,15 +17,13 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from maxent.constraints.program.program import Program
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.solvers.certainty.bounds import WHOLE
 from maxent.solvers.certainty.cases import cases_of
 from maxent.solvers.certainty.settled import holds, more_is_known, with_sum, worlds_in
 from maxent.solvers.certainty.sums import SIZE, sparse_rows, sum_ends
 from maxent.solvers.control import Clock
-
-if TYPE_CHECKING:
-    from maxent.constraints.program.program import Program
-    from maxent.models.arrays import BoolArray, FloatArray, IntArray
 
 # Atoms up to which all unions are asked for, and groups that are listed in each order of numbers.
 ATOMS, LISTED = 500, 20

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maxent.constraints.program.program import Program
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.solvers.backend import Options
 from maxent.solvers.backends.registry import load_backend
-from maxent.solvers.certainty.bounds import Source, whole_numbers
+from maxent.solvers.certainty.bounds import Bounds, Source, whole_numbers
 from maxent.solvers.control import Clock, OutOfTime, in_time
 from maxent.solvers.solve.driver import solve_program
 from maxent.solvers.workers import Tell, WorkerLost, apart
@@ -29,11 +30,6 @@ from maxent.solvers.worlds.settle import (
     need_cp_sat,
     settle,
 )
-
-if TYPE_CHECKING:
-    from maxent.constraints.program.program import Program
-    from maxent.models.arrays import BoolArray, FloatArray, IntArray
-    from maxent.solvers.certainty.bounds import Bounds
 
 # Guesses which answers are certain, from an estimate: only the order of questions depends on it.
 

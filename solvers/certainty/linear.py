@@ -6,23 +6,20 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
 
 from maxent.constraints.presolve.merge import Merged, Part, merge, parts
 from maxent.constraints.presolve.parts import PartRows, PartView, part_rows
+from maxent.constraints.program.program import Program
 from maxent.constraints.program.residuals import InternalRows
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.solvers.certainty.bounds import Bounds, whole
 from maxent.solvers.certainty.closed import EPSILON as CLOSED_EPSILON
 from maxent.solvers.certainty.closed import STATED, fractional, is_exact, left_by_others
 from maxent.solvers.control import Clock, foretell
 from maxent.solvers.dual.overlapping import quiet_highs
-
-if TYPE_CHECKING:
-    from maxent.constraints.program.program import Program
-    from maxent.models.arrays import BoolArray, FloatArray, IntArray
 
 # Rigorous bounds of linear programs by weak duality: valid for any multipliers, so no solver is trusted.
 #

@@ -8,20 +8,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maxent.models.arrays import ranges
+from maxent.constraints.program.program import Program
+from maxent.models.arrays import BoolArray, FloatArray, IntArray, ranges
 from maxent.solvers.certainty.bounds import Bounds, Proved, whole_numbers
 from maxent.solvers.certainty.cases import INTEGER
 from maxent.solvers.certainty.settled import NotLinear, Settled, documents_refitted
 from maxent.solvers.certainty.sums import sparse_rows
 from maxent.solvers.control import Clock
-
-if TYPE_CHECKING:
-    from maxent.constraints.program.program import Program
-    from maxent.models.arrays import BoolArray, FloatArray, IntArray
 
 # People up to whom tables are looked for that print a regression, where its sums leave a class open.
 REFITTED = 100

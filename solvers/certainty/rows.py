@@ -13,14 +13,16 @@ in whole units, from the least to the greatest that a row's classes leave; what 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
 
-from maxent.constraints.program.program import Contradiction
-from maxent.constraints.rows import numbers_of, row_program
+from maxent.constraints.program.program import Contradiction, Program
+from maxent.constraints.rows import RowSums, RowSystem, WeighedRows, numbers_of, row_program
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.solvers.certainty.bounds import Bounds
 from maxent.solvers.certainty.levels import Status
 from maxent.solvers.certainty.levels import prove as prove_program
@@ -28,12 +30,6 @@ from maxent.solvers.control import Clock
 from maxent.solvers.solution import Stop
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from maxent.constraints.program.program import Program
-    from maxent.constraints.rows import RowSums, RowSystem, WeighedRows
-    from maxent.models.arrays import BoolArray, FloatArray, IntArray
-
     Rounding = Callable[[FloatArray], FloatArray]
 
 # Numbers of a matrix that is taken apart as a whole, and of its shorter side.

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maxent.constraints.program.program import Linear, Regions
+from maxent.constraints.program.program import Linear, Program, Regions
 from maxent.constraints.program.residuals import Evaluator
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.errors import Origin
 from maxent.models.packages import installed
 from maxent.solvers.certainty.cases import SumCases, cases_of
@@ -20,8 +21,6 @@ from maxent.solvers.worlds.part import whole_program
 from maxent.solvers.worlds.settle import Patience, kept_elsewhere
 
 if TYPE_CHECKING:
-    from maxent.constraints.program.program import Program
-    from maxent.models.arrays import BoolArray, FloatArray, IntArray
     from maxent.models.statements.read import StatementDocument
 
 # Seconds for all sums, and for one question.

@@ -6,10 +6,13 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from maxent.constraints.program.program import Linear, Program
+from maxent.models.arrays import BoolArray, IntArray
+from maxent.models.errors import Origin
 from maxent.models.packages import installed
 from maxent.models.statements.read import NUMBERED
 from maxent.models.tables.cells import value_in_words
@@ -19,12 +22,7 @@ from maxent.solvers.certainty.following import KnownGroup, groups_that_follow
 from maxent.solvers.certainty.integer import Fewest, contradicting_whole, fewest
 from maxent.solvers.certainty.settled import Settled
 from maxent.solvers.certainty.sums import SIZE, Misses, is_quick, sum_ends
-
-if TYPE_CHECKING:
-    from maxent.constraints.program.program import Linear, Program
-    from maxent.models.arrays import BoolArray, IntArray
-    from maxent.models.errors import Origin
-    from maxent.solvers.control import Clock
+from maxent.solvers.control import Clock
 
 # Numbers that are left open up to which these are asked for.
 ASKED = 200

@@ -23,12 +23,16 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from maxent.constraints.kinds.bootstrap import DRAWN_MOMENTS, RESAMPLED, UNKNOWN, counted, draws_of, finest
+from maxent.constraints.presolve.merge import Part
+from maxent.constraints.program.cells import TreeCells
+from maxent.constraints.program.program import Program
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.draws import MOST_DRAWS
+from maxent.models.release import Tree
 from maxent.solvers.certainty.bounds import unbounded, whole_numbers
 from maxent.solvers.certainty.closed import tighten
 from maxent.solvers.control import Clock
@@ -42,13 +46,6 @@ from maxent.solvers.worlds.part import (
     whole_program,
 )
 from maxent.solvers.worlds.settle import Patience, Run, WorldTask, elsewhere, extremes
-
-if TYPE_CHECKING:
-    from maxent.constraints.presolve.merge import Part
-    from maxent.constraints.program.cells import TreeCells
-    from maxent.constraints.program.program import Program
-    from maxent.models.arrays import BoolArray, FloatArray, IntArray
-    from maxent.models.release import Tree
 
 # Kinds of seats times labels that scores are computed of, and that CP-SAT is asked about.
 REACH, ASKED = 10_000_000, 50_000

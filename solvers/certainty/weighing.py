@@ -12,11 +12,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from maxent.constraints.program.program import Program
 from maxent.models.arrays import BoolArray, FloatArray, IntArray, run_ends
 from maxent.solvers.certainty.bounds import whole_numbers
 from maxent.solvers.certainty.integer import task_of
@@ -24,9 +24,6 @@ from maxent.solvers.certainty.witness import worlds_of
 from maxent.solvers.workers import WorkerLost
 from maxent.solvers.worlds.part import WholePart, WholeProgram, whole_program
 from maxent.solvers.worlds.settle import Patience, Run, need_cp_sat, two_elsewhere
-
-if TYPE_CHECKING:
-    from maxent.constraints.program.program import Program
 
 # Exact number of worlds of a small part, and the mean class counts over them.
 #

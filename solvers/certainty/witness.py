@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maxent.constraints.program.program import Program
 from maxent.constraints.program.residuals import Evaluator
+from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.errors import MaxentError
 from maxent.solvers.certainty.bounds import whole_numbers
 from maxent.solvers.certainty.integer import task_of
 from maxent.solvers.workers import WorkerLost
 from maxent.solvers.worlds.part import WholeProgram, whole_program
 from maxent.solvers.worlds.settle import Extremes, Patience, Run, WorldTask, need_cp_sat, two_elsewhere
-
-if TYPE_CHECKING:
-    from maxent.constraints.program.program import Program
-    from maxent.models.arrays import FloatArray, IntArray
 
 # Probability by which a compiled statement may be missed: the error of computing it.
 MET = 1e-9

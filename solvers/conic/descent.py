@@ -10,17 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maxent.constraints.lifting import LiftedProgram
 from maxent.models.arrays import FloatArray, IntArray
 from maxent.solvers.conic.kkt import Active, Matrix, OptimalityConditions
+from maxent.solvers.control import Clock
 from maxent.solvers.newton.block_form import form_of
-
-if TYPE_CHECKING:
-    from maxent.constraints.lifting import LiftedProgram
-    from maxent.solvers.control import Clock
 
 STEPS = 60
 # Singular values of the active rows, as a share of the largest, that count as 0.

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from maxent.constraints.lifting import LiftedProgram, passive_chain
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.solvers.derivatives import Derivatives
-
-if TYPE_CHECKING:
-    from maxent.models.arrays import BoolArray, FloatArray, IntArray
 
 # Multipliers of the wrong sign up to this (nats per individual) are rounding, or of rows that are only just met.
 WRONG = 1e-7

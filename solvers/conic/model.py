@@ -12,19 +12,17 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from maxent.constraints.lifting import LiftedProgram, LiftedTerms, tangents
 from maxent.constraints.program.impurity_numpy import PHI
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.solvers.conic.kkt import Active
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.solution import Stop
-
-if TYPE_CHECKING:
-    from maxent.models.arrays import BoolArray, FloatArray, IntArray
 
 # Rows of a program for CVXPY, in shares: linear rows, cones, and tangents.
 

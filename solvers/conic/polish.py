@@ -11,18 +11,16 @@ own guess of the active rows; it leaves the union when it is exact.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
+from maxent.constraints.lifting import LiftedProgram
 from maxent.models.arrays import BoolArray, FloatArray, IntArray, run_ends
 from maxent.solvers.conic.kkt import FAR, Active, OptimalityConditions
 from maxent.solvers.control import SOON, Clock
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.newton.stacked import union_of
-
-if TYPE_CHECKING:
-    from maxent.constraints.lifting import LiftedProgram
 
 V = TypeVar("V", FloatArray, IntArray)
 

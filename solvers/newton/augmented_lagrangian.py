@@ -15,16 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from maxent.models.arrays import TINY, FloatArray
 from maxent.solvers.dual.newton import Conjugate
+from maxent.solvers.newton.block_form import Comparisons
 from maxent.solvers.newton.quadratic_model import Model, NewtonProblem, Penalty, State, gram_of, weighted_by
-
-if TYPE_CHECKING:
-    from maxent.solvers.newton.block_form import Comparisons
 
 # Trust-region steps by conjugate gradients (Steihaug 1983), and directions of negative curvature.
 

@@ -8,16 +8,13 @@ moved stop a little off the face, with a violation as little. There they are fix
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
 
 from maxent.constraints.lifting import LiftedProgram, Restricted, eliminate, restrict
+from maxent.models.arrays import FloatArray
 from maxent.solvers.derivatives import Derivatives
-
-if TYPE_CHECKING:
-    from maxent.models.arrays import FloatArray
 
 # The largest violation of a point that is taken to be near a face, impurity units.
 NEARLY = 1e-4

@@ -5,12 +5,13 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from maxent.constraints.lifting import SOLVED, LiftedPart, LiftedProgram, Restricted, restrict, single_point
+from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.errors import MaxentError
 from maxent.models.packages import installed
 from maxent.solvers.backend import EXACT, FEW, Backend, Keeps, Options
@@ -19,9 +20,6 @@ from maxent.solvers.control import Clock, in_time, keeping, watched
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.solution import Solution, Stop
 from maxent.solvers.workers import Tell, WorkerLost, apart, may_be_ended
-
-if TYPE_CHECKING:
-    from maxent.models.arrays import FloatArray, IntArray
 
 # Starting points of a part: random changes of an answer.
 #

@@ -34,6 +34,7 @@ from maxent.constraints.presolve.merge import (
     unmerged,
 )
 from maxent.constraints.presolve.parts import solve_leafwise
+from maxent.constraints.program.program import Program
 from maxent.constraints.program.residuals import Evaluator, InternalRows, statement_rows
 from maxent.models.arrays import TINY, BoolArray, FloatArray, IntArray, ranges
 from maxent.models.columns import CELLS, check_size
@@ -46,7 +47,6 @@ from maxent.solvers.solve.price import NEAR, at_price, balanced, free_leaves, me
 from maxent.solvers.workers import one_thread
 
 if TYPE_CHECKING:
-    from maxent.constraints.program.program import Program
     from maxent.solvers.dual.relaxation import MostLikely
 
 # Splits the program into independent parts, within the time limit.

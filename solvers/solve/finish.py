@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
 
+from maxent.constraints.lifting import LiftedProgram
+from maxent.models.arrays import FloatArray
+from maxent.solvers.backend import Options
 from maxent.solvers.conic.kkt import VANISHING, Active, fitted
 from maxent.solvers.conic.polish import polish, polish_many
 from maxent.solvers.derivatives import Derivatives
-
-if TYPE_CHECKING:
-    from maxent.constraints.lifting import LiftedProgram
-    from maxent.models.arrays import FloatArray
-    from maxent.solvers.backend import Options
-    from maxent.solvers.solution import Solution
+from maxent.solvers.solution import Solution
 
 # Distance from a bound, individuals or impurity units, within which a row may hold with equality.
 TOUCHED = 1e-4

@@ -15,6 +15,7 @@ import numpy as np
 
 from maxent.constraints.lifting import LiftedPart, LiftedProgram, single_point
 from maxent.models.arguments import LARGEST_COUNT, is_whole
+from maxent.models.arrays import FloatArray
 from maxent.models.errors import MaxentError
 from maxent.solvers.backend import FEW, Backend, Options, Stacks
 from maxent.solvers.control import LAST, POLL, Clock, OutOfTime, foretell, in_time
@@ -55,7 +56,6 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
     from multiprocessing.connection import Connection
 
-    from maxent.models.arrays import FloatArray
     from maxent.solvers.solve.dask_cluster import Cluster
 
 # Solves small parts together, from all of their starts at once.

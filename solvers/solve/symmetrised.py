@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from maxent.constraints.presolve.merge import known_totals, needed
+from maxent.constraints.program.program import Program
 from maxent.solvers.control import OutOfTime
 from maxent.solvers.workers import one_thread
 
 if TYPE_CHECKING:
-    from maxent.constraints.program.program import Program
     from maxent.constraints.symmetry import Mixture
     from maxent.solvers.backend import Options
     from maxent.solvers.solve.driver import Outcome

@@ -19,10 +19,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from maxent.models.arrays import FloatArray, IntArray, ranges
+from maxent.models.arrays import BoolArray, FloatArray, IntArray, ranges
 
 if TYPE_CHECKING:
-    from maxent.models.arrays import BoolArray
     from maxent.solvers.worlds.part import WholePart
 
 # Those of `maxent.solvers.worlds.settle`, which asks here.

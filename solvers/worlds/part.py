@@ -12,18 +12,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
 
 from maxent.constraints.presolve.merge import Merged, Part, known_totals, merge, needed, parts
 from maxent.constraints.presolve.parts import PartRows, PartView, part_rows
+from maxent.constraints.program.program import Internal, Program
 from maxent.constraints.program.residuals import InternalRows, LinearRows
 from maxent.models.arrays import BoolArray, FloatArray, IntArray, ranges
-
-if TYPE_CHECKING:
-    from maxent.constraints.program.program import Internal, Program
 
 # Linear statements over integers: integer coefficients and bounds, never tighter than stated.
 #

@@ -16,7 +16,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 from scipy import sparse
@@ -33,8 +33,10 @@ from maxent.constraints.patterns import (
     system_of,
     uncertain_numbers,
 )
-from maxent.models.arrays import TINY, ranges
+from maxent.models.arrays import TINY, FloatArray, IntArray, ranges
 from maxent.models.packages import need
+from maxent.models.release import AddedNoise, Release
+from maxent.solvers.control import Clock
 from maxent.solvers.worlds.tables import (
     FOR_NEAR,
     FOR_PATTERNS,
@@ -54,11 +56,6 @@ from maxent.solvers.worlds.tables import (
     nearer,
     parts_of,
 )
-
-if TYPE_CHECKING:
-    from maxent.models.arrays import FloatArray, IntArray
-    from maxent.models.release import AddedNoise, Release
-    from maxent.solvers.control import Clock
 
 # What a person costs who is missing where somebody of the class was drawn, nats.
 MISSING = 12.0

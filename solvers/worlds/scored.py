@@ -9,8 +9,9 @@ one. Where there is no time for the proof all groups are gone on with, as more t
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +26,10 @@ from maxent.constraints.patterns import (
     patterns_of,
     system_of,
 )
+from maxent.models.arrays import IntArray
 from maxent.models.packages import need
+from maxent.models.release import Release
+from maxent.solvers.control import Clock
 from maxent.solvers.workers import apart
 from maxent.solvers.worlds.plausible import learner
 from maxent.solvers.worlds.tables import (
@@ -41,13 +45,6 @@ from maxent.solvers.worlds.tables import (
     rounded,
     settled,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from maxent.models.arrays import IntArray
-    from maxent.models.release import Release
-    from maxent.solvers.control import Clock
 
 # Shares of the time: for all trees together, and, of what is left of that, for one of them.
 FOR_TREES, FOR_TREE = 0.8, 0.4

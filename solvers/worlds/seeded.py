@@ -13,13 +13,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
 
 from maxent.constraints.patterns import MOST, Atoms, Bits, Patterns, System, TreeCounts, patterns_of
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.packages import need
+from maxent.solvers.control import Clock
 from maxent.solvers.worlds.plausible import learner
 from maxent.solvers.worlds.tables import (
     FOR_PATTERNS,
@@ -32,10 +33,6 @@ from maxent.solvers.worlds.tables import (
     described,
     elsewhere,
 )
-
-if TYPE_CHECKING:
-    from maxent.models.arrays import BoolArray, FloatArray, IntArray
-    from maxent.solvers.control import Clock
 
 # Rounds in which rows are moved, after how many of them it is learned how values go together, and what is kept of what
 # was seen in each.

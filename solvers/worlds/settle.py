@@ -13,18 +13,16 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.packages import need
 from maxent.solvers.control import Clock, in_time
 from maxent.solvers.workers import apart, cores
 from maxent.solvers.worlds.halves import settle_halves
 from maxent.solvers.worlds.part import TIED, BranchTotals, SplitComparison, WholePart, gini_scale, tells_ties
-
-if TYPE_CHECKING:
-    from maxent.models.arrays import BoolArray, FloatArray, IntArray
 
 # What processes are kept for that have loaded OR-Tools.
 CP_SAT = "cp-sat"

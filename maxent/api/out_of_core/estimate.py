@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import isfinite
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -17,14 +17,12 @@ from maxent.api.out_of_core.opened import ByLeaf, FoundLeaves, Opened, Surest, W
 from maxent.api.out_of_core.scan import Resources, Scanned
 from maxent.api.out_of_core.stand_ins import solve_leaves
 from maxent.api.population import population_estimate
+from maxent.disclosure.inference import Disclosure
 from maxent.models.release import Release
 from maxent.models.tables.cells import own_names
+from maxent.results.estimate import Estimate
 from maxent.results.parts import Parts
-
-if TYPE_CHECKING:
-    from maxent.disclosure.inference import Disclosure
-    from maxent.results.estimate import Estimate
-    from maxent.results.population import PopulationEstimate
+from maxent.results.population import PopulationEstimate
 
 
 def estimate_tables(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy.typing as npt
 
 from maxent.models.arguments import shorten
+from maxent.models.arrays import IntArray
 from maxent.models.columns import NOTHING, largest
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.files.input_files import not_opened
@@ -21,12 +22,11 @@ from maxent.models.files.output import PREFIX, locked
 from maxent.models.nodes import attributes_of
 from maxent.models.nodes import links_of as node_links
 from maxent.models.reading import parse_size, size_text
+from maxent.models.release import Release
 from maxent.models.tables.frame import arrow_numbers, arrow_texts, taken
 
 if TYPE_CHECKING:
     from maxent.api.case import Case
-    from maxent.models.arrays import IntArray
-    from maxent.models.release import Release
 
 
 # Memory: how much a machine has, and how many rows of a table fit into it at a time.

@@ -12,16 +12,16 @@ import numpy as np
 
 from maxent.api.out_of_core.folder import needed
 from maxent.api.out_of_core.scan import Resources, Scanned
+from maxent.models.arrays import IntArray
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.models.out_of_core.descent import Steps, descent_of, numbered, steps_of
 from maxent.models.out_of_core.runs import LeafGroup, Lost, Packing, Rows, Runs, cells_of, written
 from maxent.models.reading import size_text
+from maxent.models.release import Release
 from maxent.models.tables.qi_table import describe_codes
 from maxent.models.trees.places import number_places
 
 if TYPE_CHECKING:
-    from maxent.models.arrays import IntArray
-    from maxent.models.release import Release
     from maxent.solvers.solve.parallel import Told
 
 # Cells of the people of one group of leaves of the first tree, and their rows in the order of cells.

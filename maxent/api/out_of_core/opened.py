@@ -16,20 +16,20 @@ from maxent.api.case import Case, Published, Tables, no_table, open_published, r
 from maxent.api.out_of_core.folder import POSTERIORS, InParts, PartFile, check_fits, made, moved, rows_at_a_time
 from maxent.api.out_of_core.forests import by_cell
 from maxent.api.out_of_core.scan import Resources, Scanned, only, scan_table, scan_truth
+from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.errors import check_unused
 from maxent.models.files.output import scratch, write_atomically
 from maxent.models.out_of_core.runs import LeafGroup, Packing, Rows
 from maxent.models.reading import Reader, reader_of
 from maxent.models.release import Release
 from maxent.models.tables.frame import arrow_numbers, taken
+from maxent.models.tables.qi_table import QITable
 from maxent.solvers.solve.parallel import Told, workers_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
     from maxent.api.estimate import Progress, Solving
-    from maxent.models.arrays import FloatArray, IntArray
-    from maxent.models.tables.qi_table import QITable
 
 
 # Rows about people that follow from their leaves: written and measured group by group.

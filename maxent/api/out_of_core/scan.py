@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from maxent.models.arguments import shorten
+from maxent.models.arrays import IntArray
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.files.input_files import FilePath, is_standard_input
 from maxent.models.out_of_core.coding import Coded, ColumnCodes, KeptRows, coded, distinct_cells, open_people
@@ -31,7 +32,8 @@ from maxent.models.out_of_core.runs import (
     packing_of,
     route_rows,
 )
-from maxent.models.reading import keep_memory
+from maxent.models.reading import Reader, keep_memory
+from maxent.models.release import Release
 from maxent.models.tables.frame import listed
 from maxent.models.tables.out_of_core import pieces_of, rows_for
 from maxent.models.tables.qi_table import QITable, describe_codes, row_keys
@@ -42,9 +44,6 @@ from maxent.solvers.workers import nothing
 
 if TYPE_CHECKING:
     from maxent.api.case import Tables
-    from maxent.models.arrays import IntArray
-    from maxent.models.reading import Reader
-    from maxent.models.release import Release
     from maxent.solvers.solve.parallel import Told, Workers
 
 T = TypeVar("T")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,19 +16,17 @@ from maxent.api.out_of_core.folder import fits, needed, splits_compared
 from maxent.api.out_of_core.opened import ByLeaf, FoundLeaves, Opened
 from maxent.api.out_of_core.scan import Resources, Scanned
 from maxent.constraints.presolve.merge import by_constraint
+from maxent.constraints.program.program import Program
 from maxent.constraints.program.residuals import InternalRows
+from maxent.models.arrays import BoolArray, IntArray
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.models.out_of_core.runs import LeafGroup, Packing, Rows, positions
 from maxent.models.reading import size_text
 from maxent.models.tables.qi_table import QITable, row_keys
+from maxent.results.estimate import Estimate
 from maxent.results.reliability import not_reliable, unwarned, warn_unreliable
 from maxent.solvers.control import Clock, OutOfTime
 from maxent.solvers.solve.driver import solve_program
-
-if TYPE_CHECKING:
-    from maxent.constraints.program.program import Program
-    from maxent.models.arrays import BoolArray, IntArray
-    from maxent.results.estimate import Estimate
 
 # Codes that comparisons of splits name, by column and form, see `maxent.constraints.program.program.Internal`.
 Named = dict[tuple[int, str], npt.NDArray[Any]]

@@ -8,13 +8,12 @@ from functools import cached_property
 from math import inf
 from typing import TYPE_CHECKING, Any, Literal
 
-from maxent.disclosure.ladder import REGISTERED
+from maxent.disclosure.ladder import REGISTERED, Rung
 from maxent.disclosure.limits import CHECK_WORDS, Limits, Status, in_words, judge_rows
 from maxent.models.display import FALSE
 from maxent.results.solved import with_proved
 
 if TYPE_CHECKING:
-    from maxent.disclosure.ladder import Rung
     from maxent.results.review import Review
 
 Figure = float | int | str | None

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from maxent.attacks.findings import TreeAudit
 from maxent.attacks.linking import NO_CLASS, CountBounds, background_knowledge, only_class
 from maxent.constraints.program.program import CHOICES
 from maxent.disclosure.limits import CHECK_WORDS, IDS
-from maxent.models.columns import NOTHING
+from maxent.models.arrays import BoolArray, FloatArray
+from maxent.models.columns import NOTHING, Statements
 from maxent.models.display import counted
 from maxent.models.nodes import each, parts_of, statements_of
 from maxent.policy.checks.context import (
@@ -32,13 +34,9 @@ from maxent.policy.checks.context import (
     within,
 )
 from maxent.policy.checks.hyperparameters import unnecessary_risk
-from maxent.results.audit import published
+from maxent.results.audit import Audit, published
 
 if TYPE_CHECKING:
-    from maxent.attacks.findings import TreeAudit
-    from maxent.models.arrays import BoolArray, FloatArray
-    from maxent.models.columns import Statements
-    from maxent.results.audit import Audit
     from maxent.solvers.certainty.stated import StatedCell
 
 ACRO = "ACRO's default.yaml (github.com/AI-SDC/ACRO)"

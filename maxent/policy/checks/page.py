@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from maxent.policy.checks.context import PolicyCheck
 from maxent.policy.checks.registry import CHECKS, FAMILIES
-
-if TYPE_CHECKING:
-    from maxent.policy.checks.context import PolicyCheck
 
 PAGE = Path(__file__).parents[3] / "docs" / "checks.md"
 

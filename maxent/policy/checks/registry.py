@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from maxent.policy.checks import evidence, groups, inference, model_files, reliability
-
-if TYPE_CHECKING:
-    from maxent.policy.checks.context import PolicyCheck
+from maxent.policy.checks.context import PolicyCheck
 
 # First digit of an id -> what its checks are about, and these.
 FAMILIES: Mapping[str, tuple[str, tuple[PolicyCheck, ...]]] = {

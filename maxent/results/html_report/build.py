@@ -20,7 +20,10 @@ from maxent.constraints.kinds.registry import KINDS as KIND_REGISTRY
 from maxent.constraints.kinds.registry import kinds_of
 from maxent.disclosure import ladder as ladders
 from maxent.disclosure import limits
+from maxent.disclosure.ladder import Rung
+from maxent.disclosure.limits import Verdict
 from maxent.disclosure.measures import TOLERANCE
+from maxent.models.arrays import IntArray
 from maxent.models.errors import printable
 from maxent.models.files.output import write_text
 from maxent.models.nodes import parts_in_words
@@ -41,16 +44,11 @@ from maxent.results.html_report.view import (
     number,
     shown,
 )
-from maxent.results.solved import by_exposure
+from maxent.results.solved import Solved, by_exposure
 from maxent.results.text.estimate import target_line
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-
-    from maxent.disclosure.ladder import Rung
-    from maxent.disclosure.limits import Verdict
-    from maxent.models.arrays import IntArray
-    from maxent.results.solved import Solved
 
 
 # The content of a report on one release, from its estimate and the attacks on it.

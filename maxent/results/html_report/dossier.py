@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from maxent.disclosure.ladder import EXACT, UNNAMED, Figures, restricted
-from maxent.disclosure.limits import IDS, NO_DRAWS, NO_DRAWS_ID, PLAIN, WITH
+from maxent.disclosure.ladder import EXACT, UNNAMED, Figures, Rung, restricted
+from maxent.disclosure.limits import IDS, NO_DRAWS, NO_DRAWS_ID, PLAIN, WITH, Limits, Mend
 from maxent.models.defenses.method import CERTAIN
 from maxent.models.display import counted
 from maxent.models.errors import ARGUMENT, invalid, printable
+from maxent.models.formats.release_reader import Converted
+from maxent.models.release import Release
 from maxent.results.html_report.build import Gatherer, person_of, rendered
 from maxent.results.html_report.provenance import provenance
 from maxent.results.html_report.summaries import way
@@ -36,10 +38,6 @@ from maxent.results.html_report.view import (
 from maxent.results.solved import by_exposure, likeliest, person_entry
 
 if TYPE_CHECKING:
-    from maxent.disclosure.ladder import Rung
-    from maxent.disclosure.limits import Limits, Mend
-    from maxent.models.formats.release_reader import Converted
-    from maxent.models.release import Release
     from maxent.results.estimate import Estimate
 
 # People who are named, and leaves of each.

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import isfinite, isinf, log
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from maxent.attacks.wp216 import TITLES, Risks, Wp216Risk
+from maxent.disclosure.baseline import Baseline, Way
 from maxent.disclosure.limits import HOW, UNINFORMED, proved_in, worse_certain, worse_posterior
-from maxent.disclosure.measures import FORMS, MEASURES, Measure
+from maxent.disclosure.measures import FORMS, MEASURES, Leakage, Measure
 from maxent.models.defenses.method import CERTAIN
 from maxent.models.display import FALSE, leaves_in
 from maxent.results.html_report.view import (
@@ -25,10 +26,6 @@ from maxent.results.html_report.view import (
     plural,
     shown,
 )
-
-if TYPE_CHECKING:
-    from maxent.disclosure.baseline import Baseline, Way
-    from maxent.disclosure.measures import Leakage
 
 # The numbers of a release, each with an explanation for somebody who does not know its formula.
 

@@ -12,13 +12,13 @@ import numpy as np
 from maxent.attacks.generalised import Reach, condition_in_words, everything, narrowed
 from maxent.constraints.program.program import Internal, Linear, Program
 from maxent.disclosure.inference import NodeDisclosure, disclosed_by_node, people_by_place, sums_by_place
+from maxent.models.arrays import IntArray
+from maxent.models.release import Node
+from maxent.models.trees.places import Places
 from maxent.results.explanation import place_of, says
 from maxent.results.html_report.view import NodeView, Said, TreeView, people, percent, plural, rounded, shown
 
 if TYPE_CHECKING:
-    from maxent.models.arrays import IntArray
-    from maxent.models.release import Node
-    from maxent.models.trees.places import Places
     from maxent.results.solved import Solved
 
 # Trees as drawings: which nodes are open at first, where they go, and in which colour.

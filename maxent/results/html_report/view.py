@@ -10,17 +10,15 @@ from math import isinf
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
-from maxent.disclosure.limits import WITH, draws_of, proved_in, worse_certain
-from maxent.disclosure.measures import TOLERANCE
+from maxent.disclosure.inference import NodeDisclosure
+from maxent.disclosure.limits import WITH, Judged, Verdict, draws_of, proved_in, worse_certain
+from maxent.disclosure.measures import TOLERANCE, Better
 from maxent.models.errors import printable
 from maxent.models.files.output import check_outputs, write_text
 from maxent.models.files.result_files import REPORT
 
 if TYPE_CHECKING:
-    from maxent.disclosure.inference import NodeDisclosure
     from maxent.disclosure.ladder import Rung
-    from maxent.disclosure.limits import Judged, Verdict
-    from maxent.disclosure.measures import Better
 
 
 @dataclass(frozen=True, slots=True)

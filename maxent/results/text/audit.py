@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from maxent.models.display import Display
 from maxent.results.text.terminal import aligned
-
-if TYPE_CHECKING:
-    pass
 
 # Recovered leaves, groups of them, and nodes at risk that are printed; of more, the number.
 SHOWN = 10

@@ -5,24 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from math import isfinite, log
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from maxent.constraints.kinds.registry import kinds_of
-from maxent.constraints.program.program import unread_in
+from maxent.constraints.program.program import Program, unread_in
 from maxent.disclosure.baseline import HOW_GUESSED
+from maxent.disclosure.inference import Inference
 from maxent.disclosure.measures import MEASURES
+from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.display import ROWS, Display, Picture, counted
 from maxent.models.tables.cells import value_in_words
-from maxent.results.solved import unread_lines
+from maxent.results.solved import Solved, unread_lines
 from maxent.results.text.terminal import print_lines, print_people, print_styled
-
-if TYPE_CHECKING:
-    from maxent.constraints.program.program import Program
-    from maxent.disclosure.inference import Inference
-    from maxent.models.arrays import FloatArray, IntArray
-    from maxent.results.solved import Solved
 
 SHOWN_ROWS = 20
 SHOWN_CONTRADICTIONS = SHOWN_STATEMENTS = 10

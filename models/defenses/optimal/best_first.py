@@ -20,22 +20,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.defenses.optimal.best import leaves_of
 from maxent.models.defenses.optimal.frontier import within_limits
+from maxent.models.defenses.optimal.places import Candidates
+from maxent.models.defenses.optimal.prices import FoundSubtree
 from maxent.models.defenses.optimal.subtree import Searched, searchable, searched, unreachable
 from maxent.models.errors import InvalidInput
+from maxent.models.release import Release, Rounded, Tree
+from maxent.models.tables.hierarchies import HierarchySource
+from maxent.models.tables.training import Training
+from maxent.models.trees.draft import Publish
 from maxent.models.trees.predict import places_of, terms_of
 from maxent.models.trees.restate import restate
 
 if TYPE_CHECKING:
-    from maxent.models.arrays import FloatArray, IntArray
     from maxent.models.defenses.optimal.limits import Criterion, SubtreeLimits
-    from maxent.models.defenses.optimal.places import Candidates
-    from maxent.models.defenses.optimal.prices import FoundSubtree
-    from maxent.models.release import Release, Rounded, Tree
-    from maxent.models.tables.hierarchies import HierarchySource
-    from maxent.models.tables.training import Training
-    from maxent.models.trees.draft import Publish
 
 
 @dataclass(slots=True, eq=False)

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maxent.models.arrays import FloatArray
+from maxent.models.defenses.method import Progress
 from maxent.models.defenses.optimal.best import best, leaves_of, tree_of
 from maxent.models.defenses.optimal.costs import with_costs
 from maxent.models.defenses.optimal.frontier import within_limits
@@ -26,17 +28,15 @@ from maxent.models.defenses.optimal.prices import answered
 from maxent.models.defenses.optimal.subtree import searchable, searched
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.models.release import Release, Rounded
+from maxent.models.tables.hierarchies import HierarchySource
 from maxent.models.tables.training import Training, stratified
+from maxent.models.trees.draft import Publish
 from maxent.models.trees.predict import predict_columns, predict_proba_columns
 from maxent.models.trees.restate import restate
 from maxent.models.trees.rounding import round_counts
 
 if TYPE_CHECKING:
-    from maxent.models.arrays import FloatArray
-    from maxent.models.defenses.method import Progress
     from maxent.models.defenses.optimal.limits import SubtreeLimits
-    from maxent.models.tables.hierarchies import HierarchySource
-    from maxent.models.trees.draft import Publish
 
 # The best subtrees for all complexities, from the largest tree to the smallest.
 #

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.models.reading import Reader
+from maxent.models.release import Target
 from maxent.models.tables.truth_and_facts import read_stakes
 
 if TYPE_CHECKING:
-    from maxent.models.arrays import FloatArray, IntArray
     from maxent.models.defenses.optimal.limits import SubtreeLimits
-    from maxent.models.release import Target
     from maxent.models.trees.draft import Publish
 
 

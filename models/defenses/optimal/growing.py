@@ -17,11 +17,11 @@ from maxent.models.defenses.optimal.places import ROUNDING, sensitive_classes
 from maxent.models.defenses.optimal.subtree import NAME, Searched
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.release import Attribute, Branch, Defense, Induction, Release, Tree
+from maxent.models.tables.training import Training
 from maxent.models.trees.draft import Draft, Publish, depth_first, freeze
 
 if TYPE_CHECKING:
     from maxent.models.defenses.optimal.limits import SubtreeLimits
-    from maxent.models.tables.training import Training
 
 # The binary splits that an optimal tree may consist of, and how many records of each class pairs of them hold.
 #

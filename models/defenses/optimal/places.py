@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maxent.models.arguments import shorten_list
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.defenses.method import CERTAIN
 from maxent.models.defenses.optimal.costs import least_cost, weights_stated
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
+from maxent.models.release import Release, Rounded, Target, Tree
+from maxent.models.trees.draft import Publish
 from maxent.models.trees.places import Places, number_places
 from maxent.models.trees.restate import COUNTS, counts_reader, node_place, refuse
 from maxent.models.trees.rounding import inferred_counts, possible_counts
 
 if TYPE_CHECKING:
-    from maxent.models.arrays import BoolArray, FloatArray, IntArray
     from maxent.models.defenses.optimal.limits import Objective, SubtreeLimits
-    from maxent.models.release import Release, Rounded, Target, Tree
     from maxent.models.tables.training import Training
-    from maxent.models.trees.draft import Publish
 
 # What the tree predicts that only k cuts back, and how much better others are beyond chance.
 #

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.defenses.optimal.best import Best, best, leaves_of, outside, tree_of
 from maxent.models.defenses.optimal.places import ROUNDING as ROUNDING_places
 from maxent.models.defenses.optimal.places import Candidates
 
 if TYPE_CHECKING:
-    from maxent.models.arrays import BoolArray, FloatArray, IntArray
     from maxent.models.defenses.optimal.limits import SubtreeLimits
 
 # Removed leaves in the search: what is inferred of their people, and what is predicted for them.

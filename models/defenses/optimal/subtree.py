@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maxent.models.arrays import BoolArray, FloatArray
 from maxent.models.defenses.optimal.best import best, leaves_of
 from maxent.models.defenses.optimal.costs import with_costs
 from maxent.models.defenses.optimal.frontier import within_limits
@@ -17,14 +18,13 @@ from maxent.models.defenses.optimal.prices import FoundSubtree, cheapest, with_r
 from maxent.models.defenses.pruning import new_leaf
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.release import Defense, Induction, Node, Release, Rounded, Tree
+from maxent.models.tables.hierarchies import HierarchySource
+from maxent.models.tables.training import Training
+from maxent.models.trees.draft import Publish
+from maxent.models.trees.places import Places
 
 if TYPE_CHECKING:
-    from maxent.models.arrays import BoolArray, FloatArray
     from maxent.models.defenses.optimal.limits import Criterion, SubtreeLimits
-    from maxent.models.tables.hierarchies import HierarchySource
-    from maxent.models.tables.training import Training
-    from maxent.models.trees.draft import Publish
-    from maxent.models.trees.places import Places
 
 NAME = "optimal"
 
