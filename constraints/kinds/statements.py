@@ -137,7 +137,7 @@ def contradictions(context: Context | Added, said: Iterable[Linear | Internal]) 
 
 KIND = Kind(
     "statements",
-    "statements beside trees: a sum over people, each with a weight for each class, lies within what was printed",
+    "statements: a sum over people, each with a weight for each class, lies within what was printed",
     r"b^- \le \sum_c \sum_x a_{c,x}\, m_{c,x} \le b^+ \quad \text{with the weight } a_{c,x} \text{ of a"
     r" quasi-identifier and class, and the sides of what was printed}",
     statement_rows,

@@ -49,7 +49,7 @@ NO_SEED = (
     "the file does not say who was drawn for each tree, without which the order tells nothing more than the table; "
     "whoever finds the seed by trying, a small random_state at once, does infer more (docs/seeds.md)"
 )
-NO_ANSWERS = "nothing published says what the model answers: statements without a tree predict nothing"
+NO_ANSWERS = "statements without a tree predict nothing"
 NOT_TRIED = "nobody computed what draws tell of the rows"
 
 

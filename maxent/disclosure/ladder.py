@@ -47,7 +47,7 @@ ASSUMED: Mapping[str, str] = {
     "predictions": "what identifies each person, such as age and address, and the model's answer for any input",
     "population": "the file, and a register in which the people of the data are somewhere",
     "table": "the file, and what identifies exactly these people",
-    "rows": "the file, and what identifies these people, in the order in which the model was trained",
+    "rows": "the file, and what identifies these people, in the order of the data",
     "all_but_one": "the file, the class of all but one, and what identifies that one; not how many have each class",
 }
 

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import re
 from operator import attrgetter, methodcaller
 from pathlib import Path
 from typing import Any
@@ -445,3 +446,19 @@ def test_a_tree_that_follows_statements_says_what_it_is_called(tmp_path: Path) -
     assert notes[0] == "all releases hold together"
     assert notes[1].startswith("all releases hold together; the tree of ")
     assert notes[1].endswith("tree.json is called tree 2")
+
+
+def test_reports_and_dossiers_of_statements_alone_speak_of_no_tree(tmp_path: Path) -> None:
+    found = maxent.review(table(tmp_path), D1 / "truth.csv", qi=QI, target="Salary", max_certain=0)
+    found.report(tmp_path / "report.html")
+    found.dossier(tmp_path / "dossier.html")
+    report, dossier = ((tmp_path / f"{name}.html").read_text(encoding="utf-8") for name in ("report", "dossier"))
+    assert 'id="tree"' not in report
+    assert "Published leaves" not in report
+    assert "People in leaves" not in report
+    page = dossier.partition("</style>")[2]
+    assert "MX406" not in page
+    assert "table1.json, Table 1, row 1" in page.partition('id="people"')[2]  # where what is inferred comes from
+    told = page.replace("the model's answer for any input", "").replace("statements without a tree", "")
+    told = told.replace("the model&#39;s answer for any input", "").partition('id="provenance"')[0]
+    assert not re.search(r"\b(trees?|lea(f|ves)|nodes?|model|trained|training)\b", re.sub("<[^>]*>", " ", told))

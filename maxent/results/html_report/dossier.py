@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -195,6 +196,8 @@ def dossier_of(given: Account, texts: Texts, *, public: bool = False) -> Dossier
     """The dossier of a review with an estimate, and the verdict on it; ``public``: nobody is named."""
     review: DossierReview = given.review
     given = replace(given, ladder=tuple(_unnumbered(review, given.ladder))) if public else given
+    if not review.release.published:  # nobody was drawn for trees
+        given = replace(given, checks=[check for check in given.checks if check["key"] != NO_DRAWS])
     status, ladder, limit = given.status, given.ladder, review.limits.max_posterior
     estimate = review.estimate
     assert estimate is not None
@@ -377,7 +380,7 @@ def _facts(review: DossierReview, release: ReleaseView) -> Iterator[tuple[str, s
     names = f" ({', '.join(shown(os.path.basename(each)) for each in review.files[trees > 0 :])})" * bool(review.files)
     yield "Published", "; beside it ".join([*told, *[beside + names] * bool(kinds)])
     yield "It states", ", ".join(stated) or "nothing but its splits"
-    yield "People", f"{release.individuals:,} in the training data, {release.quasi_identifiers:,} told apart"
+    yield "People", f"{release.individuals:,} in the data, {release.quasi_identifiers:,} told apart"
     yield "Sensitive attribute", f"{release.target}, {counted(len(release.classes), 'class', 'classes')}"
     yield "Known of each person", ", ".join(release.attributes)
     private = [shown(attribute.name) for attribute in review.release.private]
@@ -455,10 +458,13 @@ def _account_of(review: DossierReview, release: ReleaseView, q: int) -> Worst:
                 remedy = _remedy(tree, place, person.probability, beside=beside) or remedy
                 if person.certain and not beside and max(node.distribution, default=0.0) < CERTAIN:
                     remedy = "what is proved follows from several nodes: a smaller tree, reviewed again"
+    about = (said for said in estimate.program.linear if said.kind == "statements")
+    about = (said for said in about if np.isin(mine, estimate.program.regions[said.region]).any())
+    leaves = leaves[:LEAVES] + [(shown(said.origin), _sentence(said.says)) for said in islice(about, LEAVES)]
     if len(release.trees) > 1:
         remedy = "fewer trees, larger leaves, or leaves without counts, reviewed again; a change of one tree is not "
         remedy += f"enough, as {len(release.trees):,} trees together tell people apart"
-    return Worst(person, tuple(leaves[:LEAVES]), remedy)
+    return Worst(person, tuple(leaves), remedy)
 
 
 def _listed(worst: Sequence[Worst], release: ReleaseView, ladder: Sequence[Rung]) -> str:

@@ -44,7 +44,8 @@ def numbers(
     """
     shown = sorted((m for m in MEASURES.values() if m.report and row.get(m.key) is not None), key=lambda m: m.report)
     words = _words(row, target, n_classes) | {"blind": _blind(baseline, target, n_classes), "way": GUESSED[way]}
-    found = [_number(measure, row, words, n_classes) for measure in shown]
+    of_trees = () if row.get("leaves") else ("leaves", "homogeneous_individuals")
+    found = [_number(measure, row, words, n_classes) for measure in shown if measure.key not in of_trees]
     return tuple(found if row.get("gcp") is None else (_of_records(number, target) for number in found))
 
 
@@ -57,7 +58,7 @@ def blind_words(base_rate: float | None, n_classes: int) -> str:
 def risk_numbers(found: Risks, target: str, blind: str) -> tuple[Number, ...]:
     """The three risks of WP216, in words; ``blind`` is what guesses without the release achieve."""
     words = {
-        "singling_out": "People who are alone in their group: the path to their leaf isolates one person.",
+        "singling_out": "People who are alone in their group, as far as the release tells people apart.",
         "linkability": "How often somebody is right who links each person to one of the records of their group.",
         "inference": f"How often somebody is right who guesses everybody's most likely {target} ({blind}).",
     }
