@@ -962,6 +962,8 @@ def test_whoever_is_worst_off_is_of_whom_a_verdict_is_about_or_of_the_table(
         first = unescape((tmp_path / name).read_text(encoding="utf-8")).partition('id="published"')[0]
         off = first.partition("<h3>Who is worst off</h3>")[2].partition("<h3>")[0]
         assert public or f"an adversary with the table {worst}" in off
+        also = off.partition("</p>")[2]  # beside the table the register that was given
+        assert public or "an adversary with a register of the population infers that this person is in the data" in also
         told = why.replace("1.000", "…") if public else why  # figures rest on the people's classes
         assert f"It cannot be told for an adversary with a register of the population: {told};" in first
         assert f"Whether limits are kept for “population”: {told};" in first.partition("What was not tested")[2]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from maxent.disclosure.ladder import EXACT, UNNAMED, Figures, Rung, restricted
+from maxent.disclosure.ladder import EXACT, REGISTERED, UNNAMED, Figures, Rung, restricted
 from maxent.disclosure.limits import IDS, NO_DRAWS, NO_DRAWS_ID, PLAIN, WITH, Limits, Mend
 from maxent.models.defenses.method import CERTAIN
 from maxent.models.display import counted
@@ -181,7 +181,7 @@ class DossierView:
     within: str
     ladder: tuple[Rung, ...]
     known: str
-    worst_off: WorstOff
+    worst_off: tuple[WorstOff, ...]
     worst: tuple[Worst, ...]
     listed: str
     control: tuple[str, ...]
@@ -233,7 +233,7 @@ def dossier_of(given: Account, texts: Texts, *, public: bool = False) -> Dossier
         within=" ".join(filter(None, (within, *_beyond(given, public=public)))),
         ladder=tuple(ladder),
         known=restricted(review.knowledge),
-        worst_off=_worst_off(review, release, ladder),
+        worst_off=tuple(_worst_off(review, release, ladder)),
         worst=people_worst,
         listed=_listed(people_worst, release, ladder),
         control=tuple(_control(review, public=public)),
@@ -387,8 +387,11 @@ def _facts(review: DossierReview, release: ReleaseView) -> Iterator[tuple[str, s
     yield "Not known to an adversary", ", ".join(private) or "no other attribute is used"
 
 
-def _worst_off(review: DossierReview, release: ReleaseView, ladder: Sequence[Rung]) -> WorstOff:
-    """Whoever is worst off for an adversary for whom a limit is broken, else for any that is judged, and the table."""
+def _worst_off(review: DossierReview, release: ReleaseView, ladder: Sequence[Rung]) -> Iterator[WorstOff]:
+    """Whoever is worst off for an adversary for whom a limit is broken, else for any that is judged, and the table.
+
+    Then whoever else is for others who are judged, and for one with a register.
+    """
     there = [rung for rung in ladder if not rung.figures.missing]
     own, *_ = (rung for rung in there if rung.adversary in ("table", "rows"))
     failed = [rung for rung in there if rung.status == "fail"]
@@ -396,6 +399,15 @@ def _worst_off(review: DossierReview, release: ReleaseView, ladder: Sequence[Run
     judged = [rung for rung in there if rung is own or rung.status != "not_assessed"]
     rung = max([*failed, *drawn] or judged, key=_badness)
     listed = f"by an adversary with {WITH[own.adversary]}" + (", whoever is worst off for others" * (rung is not own))
+    yield _worst_for(review, release, rung, own, listed)
+    for each in there:
+        told = each.status != "not_assessed" or each.adversary == REGISTERED
+        if told and each.figures.worst not in (None, rung.figures.worst):
+            yield _worst_for(review, release, each, own, listed)
+
+
+def _worst_for(review: DossierReview, release: ReleaseView, rung: Rung, own: Rung, listed: str) -> WorstOff:
+    """Whoever is worst off for one adversary; ``own``: that of the estimate."""
     whom, worst, many = f"an adversary with {WITH[rung.adversary]}", rung.figures.worst, rung.figures.others
     if worst is None:
         return WorstOff((), "", f"{whom} names nobody as worst off: {rung.why}", "", "", listed)
