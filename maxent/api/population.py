@@ -311,7 +311,7 @@ def population_figures(case: Case, known: Knowledge, how: Solving, *, asked: boo
     return PopulationFigures(
         found,
         certain,
-        known_of.proved.certain or (None if most else 0),
+        known_of.proved.certain or (None if most or row.get("unread") else 0),
         right,
         in_truth,
         found.base.get("base_rate"),

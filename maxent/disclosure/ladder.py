@@ -108,7 +108,9 @@ class Figures:
         most = min(_ends(self.row), default=None)
         if most is None:
             return "proofs were not asked"
-        return f"proofs left {counted(most, 'person', 'people')} open" if most else "proofs did not settle it"
+        if most:
+            return f"proofs left {counted(most, 'person', 'people')} open"
+        return "more is stated than is read" if self.row.get("unread") else "proofs did not settle it"
 
     @property
     def in_truth(self) -> int:

@@ -80,6 +80,11 @@ class PopulationEstimate(Brief):
         return certificate_of(self.outcome)
 
     @property
+    def unread_lines(self) -> list[str]:
+        """What is stated and not read about a register, for people to read."""
+        return [each.in_words({"why": ""}) for each in unread_in(self.noticed, self.program)]
+
+    @property
     def unread(self) -> list[dict[str, Any]]:
         """What is stated and not read; no worst case bounds it, as nobody knows who is a member."""
         return [each.as_dict("not") for each in unread_in(self.noticed, self.program)]
@@ -215,7 +220,7 @@ class PopulationEstimate(Brief):
             "constraints: " + kinds_line(self.kinds),
             f"{self.outcome.status} ({self.certificate}), {self.backend}; "
             f"largest violation {self.outcome.violation:.1e}",
-            *(each.in_words({"why": ""}) for each in unread_in(self.noticed, program)),
+            *self.unread_lines,
             *(f"note: {note}" for note in self.notes),
         ]
         if self.parts is not None:

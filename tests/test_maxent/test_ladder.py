@@ -33,7 +33,7 @@ from maxent.disclosure.limits import Judged, Limits, Verdict
 from maxent.models.errors import InvalidInput
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 from maxent.policy.policy import read_policy
-from maxent.results.html_report.dossier import _remedy, _unknown, _untested
+from maxent.results.html_report.dossier import FEWER, _remedy, _unknown, _untested
 from maxent.results.html_report.view import percent, within_words
 from maxent.solvers.certainty import unordered
 
@@ -745,6 +745,7 @@ max_posterior = 0.9
 min_k = 3
 max_right_guesses = 0.9
 max_lift = 0.9
+nk_dominance = { n = 2, k = 0.9 }
 [limits.predictions]
 max_certain = 0
 [limits.population]
@@ -787,6 +788,7 @@ def test_the_first_page_answers_officers_however_long_the_policy_is(
         assert cells.count("<tr>") == len(found.rows)
         assert ("zeros apart, there is none: within the limit" in cells) != public
         assert "not known, limit 10: pass" not in cells
+        assert "limit n = 2, k = 0.9: " in cells
         assert "<td>0: pass" not in cells
 
 
@@ -964,10 +966,24 @@ def test_whoever_is_worst_off_is_of_whom_a_verdict_is_about_or_of_the_table(
         assert public or f"an adversary with the table {worst}" in off
         also = off.partition("</p>")[2]  # beside the table the register that was given
         assert public or "an adversary with a register of the population infers that this person is in the data" in also
+        assert FEWER not in off  # as there are no statements
         told = why.replace("1.000", "…") if public else why  # figures rest on the people's classes
         assert f"It cannot be told for an adversary with a register of the population: {told};" in first
         assert f"Whether limits are kept for “population”: {told};" in first.partition("What was not tested")[2]
     assert why in unescape((tmp_path / "r.html").read_text(encoding="utf-8"))
+
+
+def test_a_register_of_a_tree_whose_choices_are_unread_does_not_call_anybody_safe(tmp_path: Path) -> None:
+    model, people = proved_people(tmp_path)
+    X = pd.read_csv(people)[["a", "b"]]
+    more = {"population": pd.concat([X, X]), "adversary": "population", "max_certain": 0}
+    found = maxent.review(model, people, target="ill", qi=["a", "b"], **more)
+    register = rung(found, "population")
+    assert (register.figures.certain, register.as_dict()["certain_proved"]) == (0, None)
+    assert register.certain_words == "nobody by the estimate; more is stated than is read"
+    found.dossier(tmp_path / "d.html")
+    first = unescape((tmp_path / "d.html").read_text(encoding="utf-8")).partition('id="published"')[0]
+    assert "For a register, not read: choices of splits of " in first.partition("not tested")[2]
 
 
 def test_a_verdict_that_cannot_be_told_says_why_on_the_first_page(tmp_path: Path) -> None:

@@ -47,6 +47,7 @@ WORST, LEAVES = 10, 3
 # and the characters of its longest sentence.
 CHECKS, REASONS, UNTESTED, SENTENCE = 8, 3, 9, 600
 FEWER = "coarser or fewer statements, reviewed again"
+LARGER = "larger leaves, or leaves without counts, reviewed again"
 # What it means that a file tells draws, and what to do.
 DRAWS_TOLD = (
     "The file tells from which people each tree was grown, so that classes may be computed. The command maxent "
@@ -363,7 +364,9 @@ def _told(check: Mapping[str, Any], *, public: bool) -> str:
     whom = f", for {check['adversary']}".replace("_", " ") if "adversary" in check else ""
     if unnumbered and check.get("said") and not public:
         return f"{_sentence(check['said'])}{whom}" + f"; {status}" * bool(check.get("off"))
-    limit = "" if check["limit"] is True else f"limit {check['limit']}"
+    asked = check["limit"]
+    parts = asked if isinstance(asked, Mapping) else {}
+    limit = "" if asked is True else f"limit {', '.join(f'{k} = {v}' for k, v in parts.items()) or asked}"
     return f"{', '.join(filter(None, ('' if public else said, limit)))}{whom}: {status}".lstrip(", :")
 
 
@@ -448,7 +451,7 @@ def _way_out(review: DossierReview, release: ReleaseView, rung: Rung, own: Rung)
         return _account_of(review, release, q).remedy
     if rung.adversary == "rows":
         return "the model without who was drawn for each tree (maxent strip), reviewed again"
-    return FEWER
+    return FEWER if review.release.statements else LARGER
 
 
 def _account_of(review: DossierReview, release: ReleaseView, q: int) -> Worst:
@@ -568,6 +571,8 @@ def _untested(
     for why in filter(None, unproved):
         yield f"Whether somebody's class is certain by proof, for {', '.join(unproved[why])}: {why}."
     unread = [f"{line[:1].upper()}{line[1:]}" for line in map(_sentence, review.unread_lines)]
+    register = [] if review.register is None else review.register.estimate.unread_lines
+    unread += [f"For a register, {_sentence(line)}" for line in register if line not in review.unread_lines]
     unread += [f"Lost in reading the model: {_sentence(line)}" for line in review.converted.lost]
     if public and unread:
         unread = [f"Not read, or lost in reading, as the whole dossier names: {counted(len(unread), 'thing')}"]
