@@ -240,15 +240,15 @@ class Systems:
 
 
 def _ordered(pattern: Pattern, values: FloatArray) -> _Places:
-    """The places, in an order that keeps the factors sparse. It is found once: that takes as long as some factors."""
-    from scipy.sparse.linalg import splu
+    """The places, in an order that keeps the factors sparse. It is found once, with factors of which all is dropped."""
+    from scipy.sparse.linalg import spilu
 
     places = _Places.of_pattern(pattern)
     last = np.flatnonzero(np.isin(places.order, pattern.last))
     others = np.setdiff1d(np.arange(len(places.order)), last)
     left = places.condensed(values).left[others][:, others]
     try:
-        order = np.argsort(splu(left, permc_spec="MMD_AT_PLUS_A", **SPARSELY).perm_c)
+        order = np.argsort(spilu(left, drop_tol=1.0, fill_factor=1.0, permc_spec="MMD_AT_PLUS_A", **SPARSELY).perm_c)
     except RuntimeError:
         order = np.arange(len(others))
     return places.ordered(np.concatenate([others[order], last]))
@@ -462,25 +462,33 @@ def _pattern(problem: GapProblem) -> Pattern:
 
 
 class _Newton:
-    """The Newton system at a state: factored once, for two right sides."""
+    """The Newton system at a state: factored once, for two right sides, where a step is asked for."""
 
     def __init__(self, problem: GapProblem, at: _State, bounds: _Bounds, systems: Systems) -> None:
-        self.problem, self.at, self.bounds, self.bent = problem, at, bounds, problem.bent
-        n_bent, value = len(problem.bent), problem.slope_values(at.x)
+        self.problem, self.at, self.bounds, self.bent, self._systems = problem, at, bounds, problem.bent, systems
+        self._value = value = problem.slope_values(at.x)
         row, column = problem.slope_places
         self.room_low, self.room_high = bounds.rooms(at.x)
         slopes = np.bincount(column, value * at.lam[row], len(at.x))
         self.pull = problem.gradient(at.x) + problem.pulled(at.y) - slopes - at.below + at.above
         self.miss_equal = problem.missed(at.x)
         self.miss_rows = problem.left(at.x) - at.slack
-        self.miss_rows[:n_bent] += self.bent.products(at.moment)
-        self.inverse: FloatArray = np.linalg.inv(at.room).astype(np.float64)
+        self.miss_rows[: len(self.bent)] += self.bent.products(at.moment)
+
+    @cached_property
+    def inverse(self) -> FloatArray:
+        """The inverse of F."""
+        return np.linalg.inv(self.at.room).astype(np.float64)
+
+    @cached_property
+    def _solved(self) -> Solve:
+        problem, at, value = self.problem, self.at, self._value
         diagonal = problem.bend(at.x, at.lam) + at.below / self.room_low + at.above / self.room_high + RIDGE
         by_lam = self.bent.between(at.moment, self.inverse)
         equal = problem.equal.data
         ridge = DUAL_RIDGE * (problem.squared @ np.abs(at.x))
         values = [diagonal, -ridge, -at.slack / at.lam, equal, equal, -value, -value, -by_lam.ravel()]
-        self._solved = systems.factored(np.concatenate(values))
+        return self._systems.factored(np.concatenate(values))
 
     def error(self) -> float:
         """Estimated distance of the Lagrangian from its optimum, nats."""

@@ -297,6 +297,8 @@ def forked(
 
 def load_for_solving() -> None:
     """Import modules once, before forking, that every copy needs to solve parts."""
+    import scipy.sparse.linalg  # noqa: F401
+
     import maxent.solvers.newton.augmented_lagrangian
     import maxent.solvers.newton.quadratic_model
     import maxent.solvers.newton.stacked
@@ -305,8 +307,6 @@ def load_for_solving() -> None:
 
 def load_for_bounds() -> None:
     """Import modules once, before forking, that every copy needs for bounds of nonconvex parts."""
-    import scipy.sparse.linalg  # noqa: F401
-
     import maxent.solvers.gap.bound
     import maxent.solvers.gap.branch_and_bound
     import maxent.solvers.gap.certificate
