@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -77,7 +77,9 @@ def unread_of(
             or (settings.members is not None and not holds_of_members(release, tree, settings.impurity))
         ]
         found |= {CHOICES: of} if of else {}
-    found |= {what: [] for what in unread_beside(release, settings.members is not None)}
+    found |= {
+        what: [] for what in unread_beside(release, settings.members is not None, {str(row.origin) for row in said})
+    }
     kinds = settings.known - {"marginal"}
     used = any(isinstance(one, Internal) or KINDS[one.kind].knowledge in kinds for one in said)
     if not used and (not release.statements or any(len(tree.nodes) > 1 for tree in release.trees)):
@@ -490,12 +492,16 @@ def holds_of_members(release: Release, tree: Tree, impurity: Impurity | None) ->
     return measure != "gain_ratio" and max(made.min_samples_leaf, made.k) <= 1
 
 
-def unread_beside(release: Release, members: bool) -> Iterator[str]:
-    """Each statement that is not proved, or says nothing linear of ``members`` of a register, and why."""
+def unread_beside(release: Release, members: bool, origins: Container[str]) -> Iterator[str]:
+    """Each statement that is not proved, or says nothing linear of ``members`` of a register, and why.
+
+    ``origins``: of all constraints.
+    """
     if not release.statements:
         return
     from maxent.models.statements.glm import Coefficients
     from maxent.models.statements.read import NOT_OF_MEMBERS
+    from maxent.models.statements.rules import RuleListStatement
 
     for said in release.statements:
         for each in said.statements:
@@ -504,6 +510,12 @@ def unread_beside(release: Release, members: bool) -> Iterator[str]:
                 yield f"{each.kind} {where}, as {NOT_OF_MEMBERS[each.kind]}"
             elif isinstance(each.content, Coefficients) and each.content.fit.assumed:
                 yield f"where the fit stopped {where}, which is assumed: proofs hold as far as that does"
+            elif isinstance(each.content, RuleListStatement):
+                rules = ((f"rule {i}", rule) for i, rule in enumerate(each.content.rules, 1))
+                stated = [name for name, rule in rules if rule.n and rule.correct is not None]
+                if any(f"{said.name}, {each.source}, {name}" not in origins for name in stated):
+                    why = "as printed thresholds leave open whom they cover, or people lack values"
+                    yield f"numbers of rules {where}, {why}"
 
 
 # Compiles several releases about overlapping people into one program.

@@ -25,6 +25,8 @@ from maxent.models.formats.proof import TrainingColumns, read_training
 from maxent.models.formats.release_reader import UNNAMED, Converted, Head, Wanted, model_reader
 from maxent.models.statements.glm_models import fitted, is_regression, whole
 from maxent.models.statements.read import FORMAT, parse_statements
+from maxent.models.statements.rules import placed
+from maxent.models.statements.statement import SIGNS
 from maxent.models.tables.cells import holds_numbers, numbers
 from maxent.models.trees.places import single_at_most
 
@@ -38,7 +40,8 @@ Rule = dict[str, Any]
 
 _WEIGHTS = "weights of cases: numbers are those of people if there were none"
 _FRACTIONS = "numbers of people, which are fractions: rows were weighted, or lacked values"
-_ROUNDED = "numbers of rules with thresholds that may have been rounded for print"
+# By how much Weka rounds a threshold, which is the value of somebody, to six decimals.
+_SIXTH = 5.01e-7
 _LABELS = "numbers of people: CORELS prints labels alone, each that of most of those whom its rule covers"
 
 
@@ -49,7 +52,7 @@ class RuleText:
     source: str
     training: TrainingColumns | None
     target: str | None
-    decimals: int | None = None
+    within: float = 0.0
     single: bool = False
     rules: list[Rule] = field(default_factory=list)
     lost: dict[str, None] = field(default_factory=dict)
@@ -86,9 +89,6 @@ class RuleText:
             limit = np.nan
         if not isfinite(limit):
             self.refuse(where, "a number that a column is compared with", value)
-        if self.decimals is not None and len(value.partition(".")[2]) >= self.decimals:
-            self.lost[_ROUNDED] = None
-            return {"column": name, {"<=": "le", ">=": "ge", "<": "lt", ">": "gt"}[sign]: limit, "rounded": True}
         if self.single:
             limit = single_at_most(limit)
         return {"column": name, {"<=": "le", ">=": "ge", "<": "lt", ">": "gt"}[sign]: limit}
@@ -100,10 +100,8 @@ class RuleText:
             covered, errors = float(n), float(wrong or 0)
             if not covered.is_integer() or not errors.is_integer():
                 self.lost[_FRACTIONS] = None
-            elif not any(each.pop("rounded", False) for each in rule["if"]):
+            else:
                 rule |= {"n": int(covered), "correct": int(covered - errors)}
-        for each in rule["if"]:
-            each.pop("rounded", None)
         self.rules.append(rule)
 
     def converted(
@@ -131,6 +129,8 @@ class RuleText:
         said: Rule = {"kind": "rules", "source": tool, "ordered": ordered, "missing": missing, "rules": self.rules}
         if default is not None:
             said["default"] = default
+        if self.within and any({*SIGNS} & test.keys() for rule in self.rules for test in rule["if"]):
+            said["within"] = self.within
         target = {"name": wanted.target or self.target or UNNAMED, "classes": classes}
         document = {"format": FORMAT, "target": target, "statements": [said]}
         return Converted(parse_statements(document, self.source).release, tool, tuple(self.lost))
@@ -146,7 +146,12 @@ def _check(text: RuleText, ordered: bool) -> None:
     left = np.ones(len(labels), bool)
     for i, rule in enumerate(text.rules, 1):
         covered = np.ones(len(labels), bool)
-        for test in rule["if"]:
+        tests = [_placed(training, test, text.within) for test in rule["if"]]
+        if None in tests:
+            if ordered:
+                return
+            continue
+        for test in filter(None, tests):
             covered &= _holds(training, test)
         inside = covered & left if ordered else covered
         counted = int(inside.sum()), int((labels[inside] == rule["label"]).sum())
@@ -154,6 +159,15 @@ def _check(text: RuleText, ordered: bool) -> None:
             expected = f"{counted[0]:,} people covered, {counted[1]:,} of them right, as the training table shows"
             text.refuse(f"rule {i}", expected, f"{rule['n']:,} and {rule.get('correct', counted[1]):,}")
         left &= ~covered
+
+
+def _placed(training: TrainingColumns, test: Rule, within: float) -> Rule | None:
+    """A test by the value that its limit is; None where several are near it."""
+    column = training.frame.columns.get(test["column"])
+    if column is None or not within or not holds_numbers(column):
+        return test
+    found = {key: placed(x, numbers(column), within) if key in SIGNS else x for key, x in test.items()}
+    return None if None in found.values() else found
 
 
 def _holds(training: TrainingColumns, test: Mapping[str, Any]) -> BoolArray:
@@ -199,7 +213,7 @@ _MATRIX = re.compile(r"^[ 0-9.]+\| +[a-z]+ = (.+?)\r?$", re.MULTILINE)
 @whole
 def _weka(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
     content = read_text(path).replace("\r\n", "\n")
-    found = _text(path, wanted, reader, decimals=6)
+    found = _text(path, wanted, reader, within=_SIXTH)
     jrip, part = list(_JRIP.finditer(content)), list(_PART.finditer(content))
     if len(jrip) + len(part) != 1:
         found.refuse("document", "one list of rules of JRip or PART", f"{len(jrip) + len(part)} lists")

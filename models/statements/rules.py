@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +13,7 @@ from maxent.models.statements.statement import SIGNS, Keys, LinearStatement, Sta
 if TYPE_CHECKING:
     from typing import Self
 
-    from maxent.models.arrays import BoolArray
+    from maxent.models.arrays import BoolArray, FloatArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +53,16 @@ class RuleListStatement:
 
     Whoever lacks a value is covered by no test of it. With ``missing`` ``"unknown"`` tools counted such people in
     parts, and the statement says nothing where there are any.
+
+    A limit is the value of somebody who is within ``within`` of it. Where several are, nobody knows whom its rule
+    covers, nor in a list any rule after it: nothing is said of these.
     """
 
     ordered: bool
     rules: tuple[RuleStatement, ...]
     default: RuleStatement | None
     known: bool = True
+    within: float = 0.0
 
     @classmethod
     def parse(cls, keys: Keys) -> Self:
@@ -72,20 +76,41 @@ class RuleListStatement:
             label = keys.klass("default")
             default = RuleStatement(Where(), label, keys.whole("default_n"), keys.whole("default_correct"))
         known = keys.text("missing", "uncovered", ("uncovered", "unknown")) == "uncovered"
-        return cls(ordered, tuple(rules), default, known)
+        return cls(ordered, tuple(rules), default, known, keys.number("within", 0.0, 0.0) if "within" in keys else 0.0)
 
     def rows(self, people: StatementPeople) -> Iterator[LinearStatement]:
         """The rows of each rule, then those of the people whom none covers."""
         tested = dict.fromkeys(test.column for rule in self.rules for test in rule.where.tests)
         if not self.known and any(people.lack(column) for column in tested):
             return
-        left = np.ones(len(people), bool)
+        left, told = np.ones(len(people), bool), True
         for i, rule in enumerate(self.rules, 1):
-            mask = rule.where.mask(people)
+            where = self._placed(rule.where, people)
+            told &= where is not None
+            if where is None or (self.ordered and not told):
+                continue
+            mask = where.mask(people)
             yield from _covered(people, mask & left if self.ordered else mask, rule, f"rule {i}", f"rule {i}")
             left &= ~mask
-        if self.default is not None:
+        if self.default is not None and told:
             yield from _covered(people, left, self.default, "the default", "default")
+
+    def _placed(self, where: Where, people: StatementPeople) -> Where | None:
+        """The tests of a rule by the values that their limits are; None where these are not known."""
+        tests = []
+        for test in where.tests:
+            values = people.numbers(test.column)[people.counts > 0] if self.within and test.limits else np.empty(0)
+            limits = [(sign, placed(limit, values, self.within)) for sign, limit in test.limits]
+            if any(limit is None for _, limit in limits):
+                return None
+            tests.append(replace(test, limits=tuple((sign, limit) for sign, limit in limits if limit is not None)))
+        return Where(tuple(tests))
+
+
+def placed(limit: float, values: FloatArray, within: float) -> float | None:
+    """The one value that a limit was printed of, itself where none is near; None of several."""
+    near = np.unique(values[np.abs(values - limit) <= within])
+    return None if len(near) > 1 else float(near[0]) if len(near) else limit
 
 
 def _covered(

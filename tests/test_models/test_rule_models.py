@@ -13,6 +13,7 @@ import maxent
 from maxent.api.convert import converted, wanted_of
 from maxent.api.estimate import compile_release
 from maxent.models.errors import InvalidInput
+from tests.support.satisfied import satisfied
 from tests.support.search import cases
 
 SEEDS = Path(__file__).parents[1] / "fuzz" / "seeds"
@@ -287,18 +288,28 @@ def test_what_is_no_list_of_rules_is_refused(tmp_path: Path, seed: str, old: str
         converted(path, wanted_of("Salary", train=SEEDS / "train.csv"))
 
 
-def test_fractions_and_rounded_thresholds_state_no_numbers(tmp_path: Path) -> None:
+def test_fractions_state_no_numbers(tmp_path: Path) -> None:
     path = tmp_path / "part.txt"
     text = (SEEDS / "weka-rules.2.txt").read_text(encoding="utf-8")
     path.write_text(text.replace("(4.0/1.0)", "(3.62/1.0)"), encoding="utf-8")
     found = converted(path, wanted_of("Salary", ["<=50K", ">50K"]))
     assert any("fractions" in each for each in found.lost)
     assert all("n" not in rule for rule in found.release.statements[0].document["statements"][0]["rules"])
-    path.write_text(text.replace("Country = Canada", "age <= 0.123456"), encoding="utf-8")
-    found = converted(path, wanted_of("Salary", ["<=50K", ">50K"]))
-    told = found.release.statements[0].document["statements"][0]["rules"]
-    assert "n" not in told[0]
-    assert any("rounded" in each for each in found.lost)
+
+
+@pytest.mark.parametrize("train", [False, True])
+@pytest.mark.parametrize(("u", "rows"), [([0.1, 0.4999998, 0.7, 0.9], 2), ([0.1, 0.4999998, 0.5000002, 0.9], 0)])
+def test_thresholds_are_the_values_that_weka_rounded(tmp_path: Path, u: list[float], rows: int, train: bool) -> None:
+    """Of two that are near neither this rule nor one that takes whom it leaves says anything, which is told."""
+    path, people = tmp_path / "jrip.txt", pd.DataFrame({"u": u, "class": ["no", "yes", "yes", "yes"]})
+    rules = "(u >= 0.5) => class=yes (3.0/0.0)\n => class=no (1.0/0.0)"
+    path.write_text(f"JRIP rules:\n===========\n\n{rules}\n\nNumber of Rules : 2\n", encoding="utf-8")
+    people.to_csv(tmp_path / "train.csv", index=False)
+    wanted = wanted_of("class", ["no", "yes"], train=tmp_path / "train.csv" if train else None)
+    release = converted(path, wanted).release
+    assert satisfied(release, people, "class") == rows
+    unread = [each.what for each in compile_release(release, people[["u"]]).unread]
+    assert any("thresholds leave open" in each for each in unread) is not bool(rows)
 
 
 def test_rules_counted_in_parts_say_nothing_where_values_are_missing() -> None:
