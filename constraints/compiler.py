@@ -428,7 +428,7 @@ def _of_counts(context: Context, confidence: float, countable: int) -> Iterator[
 def notes_of(context: Context, settings: Settings, confidence: float, countable: int, *, unfinished: bool) -> list[str]:
     """Notes on how the release was read."""
     impurity = settings.impurity if "internal" in settings.known else None
-    notes = list(context.scored.notes)
+    notes = [*context.scored.notes, *(note for said in context.release.statements for note in said.notes)]
     if context.rates.note and "rate" in context.knowledge and not context.sampled:
         notes.append(context.rates.note)
     if unfinished:

@@ -41,6 +41,7 @@ from maxent.models.statements.statement import (
     together,
 )
 from maxent.models.statements.sums import ClassCount, ClassShare
+from maxent.models.statements.tables import CrossTable
 
 if TYPE_CHECKING:
     from maxent.models.arrays import BoolArray, FloatArray, IntArray
@@ -240,6 +241,14 @@ class StatementDocument:
     def refitted(self) -> bool:
         """Whether rows tell less than some statement does."""
         return any(isinstance(each.content, Reprinted) for each in self.statements)
+
+    @property
+    def notes(self) -> Iterator[str]:
+        """What is silent about what it is taken for."""
+        for each in self.statements:
+            if isinstance(each.content, CrossTable) and (n := each.content.unlimited):
+                cells = f"{n:,} suppressed cell{'s' if n > 1 else ''} ({self.name}, {each.source})"
+                yield f"{cells}: taken for any number, as suppressed_below is not stated"
 
     def only(self, sources: Collection[str]) -> StatementDocument:
         """The document with those of its statements whose sources are among some."""

@@ -74,11 +74,13 @@ class CrossTable:
     A number that is printed is that of the cell; where numbers are rounded to a ``base`` it may be off as ``rounding``
     says (``nearest``, ``random``, ``down``; without one, as far as any of these). A suppressed cell (null) has fewer
     than ``suppressed_below`` people; with ``secondary`` some were suppressed only so that others do not follow, and
-    nothing is known of them. Nothing else is concluded from what is left out.
+    nothing is known of them, nor of the ``unlimited``, of which neither is stated. Nothing else is concluded from what
+    is left out.
     """
 
     by: tuple[By, ...]
     cells: tuple[Cell, ...]
+    unlimited: int = 0
 
     @classmethod
     def parse(cls, keys: Keys) -> Self:
@@ -91,13 +93,15 @@ class CrossTable:
             keys.refuse("rounding", "none without base")
         rounded = None if base is None else Rounded(base, next(m for m in methods if m == method))
         cells: dict[tuple[tuple[At, ...], int | None], Cell] = {}
+        unlimited = 0
         for each in keys.children("cells"):
             cell = _cell(each, by, below, rounded, secondary)
             if (cell.at, cell.klass) in cells:
                 shown = ", ".join("*" if at is None else one.words(at) for one, at in zip(by, cell.at, strict=True))
                 each.refuse("at", "each cell and class once", f"{shown} again")
             cells[cell.at, cell.klass] = cell
-        return cls(by, tuple(cells.values()))
+            unlimited += cell.high == np.inf and not each.flag("secondary", secondary)
+        return cls(by, tuple(cells.values()), unlimited)
 
     @property
     def counted(self) -> list[int]:

@@ -1273,6 +1273,17 @@ def test_a_deviation_of_all_that_the_table_contradicts_is_named(
     assert [problem.where for problem in refused.value.problems] == [f"s.json, statement {named}"]
 
 
+@pytest.mark.parametrize(
+    ("more", "noted"),
+    [({}, "1 suppressed cell (s.json, statement 1)"), ({"suppressed_below": 3}, ""), ({"secondary": True}, "")],
+)
+def test_a_suppressed_cell_without_a_limit_is_noted(more: dict[str, Any], noted: str) -> None:
+    cells = [{"at": ["n"], "class": "yes", "count": None}, {"at": ["s"], "class": "yes", "count": 1}]
+    release = document(FRAME.assign(y="yes"), {"kind": "table", "by": ["region"], "cells": cells, **more})
+    notes = maxent.bounds(release, FRAME, level="closed").summary.get("notes", [])
+    assert [note.partition(":")[0] for note in notes] == [noted] * bool(noted)
+
+
 def test_a_deviation_that_nobody_has_is_named_by_its_figure() -> None:
     """Nobody is as old as anybody else."""
     said = {"kind": "sd", "of": "age", "class": "yes", "equals": "0.00"}
