@@ -236,9 +236,10 @@ def breakable(
     held = _Held(program, pieces, masses)
     mean = pieces.mean(masses)
     places: dict[tuple[int, int], list[int]] = {}
-    for k, comparison in enumerate(program.internal):
-        if among[rows.first_row[k] : rows.first_row[k + 1]].any():
-            places.setdefault((comparison.tree, comparison.place), []).append(k)
+    marked = np.append(0, np.cumsum(among))[rows.first_row]
+    for k in np.flatnonzero(np.diff(marked)).tolist():
+        comparison = program.internal[k]
+        places.setdefault((comparison.tree, comparison.place), []).append(k)
     totals = [program.sums.totals(t, mean) for t in range(len(program.cells.trees))]
     splits: dict[tuple[int, str], SplitSlack] = {}
     found = []

@@ -125,7 +125,8 @@ def for_ipopt(program: LiftedProgram) -> bool:
 
 def of_register(program: LiftedProgram) -> bool:
     """Whether each quasi-identifier has one group, or two of which one is of a single mass: those out of the data."""
-    pairs, masses = np.unique(np.stack([program.owner, program.group]), axis=1, return_counts=True)
-    groups = np.bincount(pairs[0], minlength=len(program.total))
-    alone = np.bincount(pairs[0], masses == 1, len(program.total))
+    n = int(program.group.max(initial=0)) + 1
+    pairs, masses = np.unique(program.owner * n + program.group, return_counts=True)
+    groups = np.bincount(pairs // n, minlength=len(program.total))
+    alone = np.bincount(pairs // n, masses == 1, len(program.total))
     return bool((groups <= 2).all() and (groups == 2).any() and (alone[groups == 2] >= 1).all())
