@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from maxent import __version__
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.models.packages import need
 
@@ -86,7 +87,6 @@ def _metrics(row: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _tags(result: Review | Checked, review: Review) -> dict[str, str]:
-    from maxent import __version__
     from maxent.policy.checked import Checked
 
     status = result.status if isinstance(result, Checked) else review.verdict().status

@@ -27,7 +27,7 @@ from maxent.attacks.linking import (
 from maxent.constraints.compiler import interval_problems
 from maxent.constraints.kinds.boosted_leaves import LeafCounts, leaf_counts, none, unusable
 from maxent.constraints.program.cells import place_sizes
-from maxent.constraints.program.program import Program
+from maxent.constraints.program.program import Program, unread_in
 from maxent.constraints.records import row_contradictions
 from maxent.models.arguments import is_whole, shorten, up_to_largest
 from maxent.models.arrays import FloatArray, IntArray
@@ -182,7 +182,6 @@ def audit_case(
 
 def _with_statements(found: Audit, program: Program, told: ToldApart, noticed: Noticed) -> Audit:
     """The attacks with what statements tell of the people of the table."""
-    from maxent.constraints.program.program import unread_in
     from maxent.solvers.certainty.stated import cells_summary, stated_cells
 
     assert found.links is not None

@@ -12,26 +12,27 @@ from maxent.api.case import Case, Tables
 from maxent.api.compile import Interrupted, Knowledge, compile_case
 from maxent.api.estimate import Solving, estimate_case
 from maxent.constraints.compiler import has_likelihood
+from maxent.constraints.program.program import Linear, Program
 from maxent.constraints.program.residuals import Evaluator
+from maxent.disclosure.baseline import baseline_of
+from maxent.disclosure.inference import measure
 from maxent.disclosure.ladder import EXACT, Figures, as_badly_off, proved_of, worst_first
 from maxent.disclosure.limits import Limits
 from maxent.disclosure.measures import TOLERANCE
 from maxent.disclosure.sensitive import judged_alone
 from maxent.disclosure.truth import answered, right_by, shared
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.display import counted
 from maxent.models.errors import InvalidInput, NoAnswerInTime
 from maxent.models.release import Attribute, Branch, Node, Release, Tree
 from maxent.models.tables.cells import own_names
 from maxent.models.trees.predict import answers_at, predicts_numbers, states_answers, states_shares
+from maxent.results.estimate import Estimate
 from maxent.results.reliability import unwarned
-from maxent.results.solved import assessed_numbers, with_proved, worst_off
+from maxent.results.solved import Drawing, assessed_numbers, with_proved, worst_off
 
 if TYPE_CHECKING:
     from maxent.api.population import PopulationFigures
-    from maxent.constraints.program.program import Linear, Program
-    from maxent.models.arrays import BoolArray, FloatArray, IntArray
-    from maxent.results.estimate import Estimate
-    from maxent.results.solved import Drawing
 
 # Seconds that the estimate of an adversary other than the first may take.
 SECONDS = 10.0
@@ -170,9 +171,6 @@ class Climb:
 
         An answer without probabilities, a number or a class, is a guess: it tells nothing but how frequent classes are.
         """
-        from maxent.disclosure.baseline import baseline_of
-        from maxent.disclosure.inference import measure
-
         case, cells = self.known.of_verdict(self.case), self.case.cells()
         owner = cells.owner
         counts, n_classes = case.people.counts, answers.shape[1]

@@ -6,41 +6,36 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from maxent.api.case import Case, strangers_left_out
 from maxent.api.compile import Knowledge, compile_case, compile_in_time, refuse_contradictions, solve_in_time
 from maxent.api.estimate import Solving, compared_with_truth
-from maxent.api.proving import AUTO, proving_seconds
+from maxent.api.proving import AUTO, Proving, proving_seconds
 from maxent.constraints.compiler import implied_marginal
 from maxent.constraints.kinds.registry import knowledge as choices_of_knowledge
 from maxent.constraints.membership import members_of, named, with_bounds
+from maxent.constraints.program.program import Program
 from maxent.disclosure.baseline import welch
 from maxent.disclosure.measures import TOLERANCE
 from maxent.disclosure.membership import Membership, membership_of
 from maxent.disclosure.sensitive import judged_alone
 from maxent.disclosure.truth import right_by, rows_in, shared
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.errors import ARGUMENT, InvalidInput, invalid
 from maxent.models.reading import reader_of
-from maxent.models.tables.qi_table import read_qi
+from maxent.models.tables.qi_table import QITable, read_qi
 from maxent.results.population import PopulationBounds, PopulationEstimate, control_lines, proved_words
 from maxent.results.reliability import not_reliable, unwarned, warn_unreliable
 from maxent.results.review import LATE
+from maxent.solvers.backend import Options
+from maxent.solvers.certainty.bounds import Bounds
 from maxent.solvers.certainty.levels import Proved, last_level, level_names, prove
 from maxent.solvers.control import Clock, OutOfTime
-from maxent.solvers.solve.driver import silent, solve_program
+from maxent.solvers.solve.driver import Outcome, silent, solve_program
 from maxent.solvers.solve.symmetrised import averaged
-
-if TYPE_CHECKING:
-    from maxent.api.proving import Proving
-    from maxent.constraints.program.program import Program
-    from maxent.models.arrays import BoolArray, FloatArray, IntArray
-    from maxent.models.tables.qi_table import QITable
-    from maxent.solvers.backend import Options
-    from maxent.solvers.certainty.bounds import Bounds
-    from maxent.solvers.solve.driver import Outcome
 
 Progress = Callable[[str, int, int], None]
 

@@ -10,17 +10,18 @@ from dataclasses import fields, replace
 from functools import partial
 from math import prod
 from os import PathLike
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 import numpy as np
 
 from maxent.api import decision_options, options
 from maxent.api.attack import audit_case
 from maxent.api.calling import takes_limits
+from maxent.api.case import Case
 from maxent.api.compile import Knowledge
 from maxent.api.estimate import Progress, Solving, estimate_case
 from maxent.api.ladder import NO_REGISTER, Climb
-from maxent.api.population import population_figures
+from maxent.api.population import PopulationFigures, population_figures
 from maxent.api.proving import Certainty, Drawing, proving_seconds
 from maxent.api.review_input import (
     Subject,
@@ -33,6 +34,7 @@ from maxent.api.review_input import (
     trained_rows,
     with_column,
 )
+from maxent.constraints.program.program import Program
 from maxent.disclosure.baseline import baseline_of
 from maxent.disclosure.inference import Inference, measure
 from maxent.disclosure.ladder import REGISTERED, about, check_adversary, told_apart
@@ -47,24 +49,19 @@ from maxent.models.nodes import Nodes
 from maxent.models.reading import reader_of
 from maxent.models.release import Induction, Release, Tree
 from maxent.models.tables.classes import MOST_CLASSES, product_target
+from maxent.models.tables.qi_table import QITable
 from maxent.models.tables.truth_and_facts import read_truth
 from maxent.models.trees.places import Places, number_places
 from maxent.policy.policy import read_policy
 from maxent.policy.record import AskedRecord, ReviewCall, hashed
 from maxent.results.audit import Audit
+from maxent.results.estimate import Estimate
 from maxent.results.html_report.view import InputFile, shown
 from maxent.results.reliability import not_reliable, unwarned, warn_unreliable
 from maxent.results.review import CUT, INTERRUPTED, NOT_ENDED, WITHOUT_PRIVATE, Asked, Review, SeveralReviews
 from maxent.results.solved import draws_told, exposed_people
 from maxent.results.text.estimate import target_line
 from maxent.solvers.control import LAST, Clock, OutOfTime, Watch, in_time
-
-if TYPE_CHECKING:
-    from maxent.api.case import Case
-    from maxent.api.population import PopulationFigures
-    from maxent.constraints.program.program import Program
-    from maxent.models.tables.qi_table import QITable
-    from maxent.results.estimate import Estimate
 
 # A release without its private splits: less than it says, of which an estimate takes much less time.
 

@@ -13,6 +13,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from maxent import __version__
 from maxent.api.case import taken
 from maxent.api.check import check_release, checked_limits
 from maxent.api.decision_options import Reviewing
@@ -196,8 +197,6 @@ def _state(each: Mapping[str, Any], base: str) -> str:
 
 def _policy(record: Mapping[str, Any], base: str) -> tuple[Policy, bool, str]:
     """The policy that a record names, with the limits of the call, whether it is its own copy, and why if so."""
-    from maxent import __version__
-
     stated, call = record["policy"], record["call"]
     shipped = presets()
     for each in stated["files"]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -23,12 +23,10 @@ from maxent.disclosure.limits import (
     worst,
 )
 from maxent.models.arguments import Adversary, shorten
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.display import counted
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.hints import close_to
-
-if TYPE_CHECKING:
-    from maxent.models.arrays import BoolArray, FloatArray, IntArray
 
 ADVERSARIES: tuple[Adversary, ...] = get_args(Adversary)
 Status = Literal["pass", "fail", "cannot_tell", "not_assessed"]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from math import inf
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from maxent.disclosure.measures import TOLERANCE, at_most
 from maxent.models.arguments import is_number, is_whole, shorten, up_to_largest
@@ -14,9 +14,7 @@ from maxent.models.defenses.method import CERTAIN
 from maxent.models.display import FALSE, WIDTH, Display, Shown, counted, leaves_in
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.hints import as_share, close_to
-
-if TYPE_CHECKING:
-    from maxent.models.release import Release
+from maxent.models.release import Release
 
 Status = Literal["pass", "fail", "cannot_tell", "not stated"]
 # What a number comes from: the estimate, the leaves and groups of a release by themselves, the truth about them, bounds

@@ -8,21 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from maxent.constraints.program.program import Program
 from maxent.disclosure.baseline import baseline_of
 from maxent.disclosure.inference import shares
 from maxent.disclosure.ladder import as_badly_off
 from maxent.disclosure.measures import TOLERANCE, at_most, conditional_entropy
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.defenses.method import CERTAIN
+from maxent.solvers.certainty.bounds import Bounds
 from maxent.solvers.certainty.sums import class_ends
-
-if TYPE_CHECKING:
-    from maxent.constraints.program.program import Program
-    from maxent.models.arrays import BoolArray, FloatArray, IntArray
-    from maxent.solvers.certainty.bounds import Bounds
 
 # The largest change of log odds by which P(member) is moved, and how often the interval of changes is halved.
 LARGEST_CHANGE, ROUNDS = 40.0, 60

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from maxent.constraints.program.program import Program
 from maxent.disclosure.baseline import TwoGroups, base_of, newcombe
+from maxent.disclosure.inference import Shares
 from maxent.disclosure.measures import at_most, conditional_entropy, individual_divergence
 from maxent.disclosure.truth import Controls, InTruth, believed, guesses, predicted_guesses
 from maxent.models.arguments import shorten, shorten_list
+from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.defenses.method import CERTAIN
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.hints import close_to
-
-if TYPE_CHECKING:
-    from maxent.constraints.program.program import Program
-    from maxent.disclosure.inference import Shares
-    from maxent.models.arrays import FloatArray, IntArray
-    from maxent.models.release import Target
+from maxent.models.release import Target
 
 
 @dataclass(frozen=True, slots=True)

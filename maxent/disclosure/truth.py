@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from maxent.constraints.program.cells import build_cells
+from maxent.constraints.program.program import Program
 from maxent.disclosure.baseline import ControlShares, TwoGroups, Way, newcombe, welch
 from maxent.disclosure.measures import TOLERANCE, individual_divergence, mean
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.errors import InvalidInput, Problem
+from maxent.models.reading import Reader
+from maxent.models.release import Release
+from maxent.models.tables.frame import Source
 from maxent.models.tables.qi_table import QITable, row_keys, sum_by
 from maxent.models.tables.truth_and_facts import recoded
 from maxent.models.trees.predict import answers_at, read_cases, states_answers, terms_of
-
-if TYPE_CHECKING:
-    from maxent.constraints.program.program import Program
-    from maxent.models.arrays import BoolArray, FloatArray, IntArray
-    from maxent.models.reading import Reader
-    from maxent.models.release import Release
-    from maxent.models.tables.frame import Source
 
 
 @dataclass(frozen=True, slots=True, eq=False)

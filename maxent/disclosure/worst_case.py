@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,17 +20,15 @@ from maxent.constraints.compiler import SCORES
 from maxent.constraints.kinds.boosted_leaves import before_each_tree
 from maxent.constraints.program.program import CHOICES, Linear, Program, Regions
 from maxent.disclosure.truth import shared
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.defenses.method import CERTAIN
 from maxent.models.errors import Origin
 from maxent.models.formats.boosting.hessians import SPARE
 from maxent.models.nodes import state_scores
+from maxent.models.release import Release, Tree
 from maxent.models.tables.classes import marginal
+from maxent.models.tables.truth_and_facts import Weighed
 from maxent.models.trees.predict import answers_at, score_terms, shares_of, states_shares
-
-if TYPE_CHECKING:
-    from maxent.models.arrays import BoolArray, FloatArray, IntArray
-    from maxent.models.release import Release, Tree
-    from maxent.models.tables.truth_and_facts import Weighed
 
 NO_TRUTH = "the true classes are not given"
 WEIGHTS = "people had weights in training, which are not given"

@@ -23,12 +23,16 @@ from maxent.disclosure.limits import (
 )
 from maxent.models.arguments import shorten_list
 from maxent.models.display import Display, Summarised
+from maxent.models.files.output import CHECKS
+from maxent.models.files.result_files import save_frame
 from maxent.policy.checks.registry import BY_KEY
 from maxent.policy.concluded import Concluded
 from maxent.policy.policy import ALWAYS
 from maxent.policy.record import RecordedReview, Written, save_record
 from maxent.results.exchange import Exchanged, Handover, handed_over
 from maxent.results.html_report.dossier import Account
+from maxent.results.html_report.view import save_brief
+from maxent.results.text.estimate import people_by_probability
 
 # Beginnings of ids of checks that are about the people of a release.
 PEOPLE = ("MX1", "MX2", "MX3")
@@ -170,8 +174,6 @@ class Checked(Exchanged, Summarised, RecordedReview):
 
     def report(self, path: str | PathLike[str], *, title: str = "", purpose: str = "") -> None:
         """Write a short report for whoever decides, with a line for each check: one .html file."""
-        from maxent.results.html_report.view import save_brief
-
         save_brief(path, title or self.asked.title or self.title, self.lines, purpose or self.asked.purpose)
 
     def _accounts(self) -> Sequence[Account]:
@@ -210,8 +212,6 @@ class Checked(Exchanged, Summarised, RecordedReview):
 
         Parameters and errors are those of `maxent.results.estimate.Estimate.save`.
         """
-        from maxent.models.files.output import CHECKS
-        from maxent.models.files.result_files import save_frame
 
         def document(rows: list[dict[str, Any]]) -> dict[str, Any]:
             return self.summary
@@ -228,8 +228,6 @@ class Checked(Exchanged, Summarised, RecordedReview):
         return pd.DataFrame(texts, columns=list(names), dtype=object)
 
     def _display(self) -> Display:
-        from maxent.results.text.estimate import people_by_probability
-
         rows = [[row.check.title, row.check.id, f"off: {row.off}" if row.off else row.status] for row in self.rows]
         drawn = None if self.review.estimate is None else people_by_probability(self.review.estimate)
         first = [self.lines[0]]

@@ -14,6 +14,7 @@ from importlib.resources import files
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+from maxent import __version__
 from maxent.disclosure.ladder import Rung
 from maxent.disclosure.limits import (
     ADVERSARY,
@@ -373,8 +374,6 @@ def save_record(
 
 def stands(path: str | PathLike[str], policy: Policy, inputs: Sequence[Hashed], options: Mapping[str, Any]) -> bool:
     """Whether a file is a record with a decision, of the same files, policy, options and version of maxent."""
-    from maxent import __version__
-
     found = _recorded(path)
     if found is None or found["decision"] == UNDECIDED:
         return False

@@ -22,10 +22,11 @@ from mimetypes import guess_type
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from maxent import __version__
 from maxent.models.arguments import shorten
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.files.input_files import is_standard_input
-from maxent.models.files.output import write_folder
+from maxent.models.files.output import scratch, write_folder
 from maxent.models.formats.sacro_ml import is_target, model_in
 
 if TYPE_CHECKING:
@@ -71,8 +72,6 @@ class Handover:
     @property
     def summary(self) -> str:
         """The status and each check, in one line, as ACRO has it."""
-        from maxent import __version__
-
         judged = f"adversary: {self.adversary}", f"maxent {__version__}"
         return "; ".join([self.status, *map(_said, self.checks), *judged])
 
@@ -353,8 +352,6 @@ def _now() -> str:
 
 
 def _software() -> dict[str, Any]:
-    from maxent import __version__
-
     about = {"name": "maxent", "version": __version__, "softwareVersion": __version__, "url": HOME}
     return {"@id": HOME, "@type": "SoftwareApplication", **about}
 
@@ -378,8 +375,6 @@ def save_crate(
     """Write an RO-Crate 1.2 with the check as an ``AssessAction``, and the model unless it failed."""
     from rocrate.model.contextentity import ContextEntity
     from rocrate.rocrate import ROCrate
-
-    from maxent.models.files.output import scratch
 
     outcome, failed = _OUTCOMES[given.status][0], given.status == "fail"
     action = _assessment(given, given.status, outcome)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from maxent.disclosure.ladder import ADVERSARIES, KEYS
-from maxent.disclosure.limits import ADVERSARY
+from maxent.disclosure.limits import ADVERSARY, NAMES, STATUS_WORDS, WITH, WORDS
 from maxent.models.errors import invalid
 from maxent.models.files.output import scratch, write_text
 from maxent.serve.desk import ROLES, Desk, Refused, Sitting, limits_of, prepared
@@ -381,7 +381,6 @@ def _policy(review: Sitting, fields: Mapping[str, Sequence[str]]) -> dict[str, A
 @cache
 def _environment() -> Environment:
     """Templates of pages."""
-    from maxent.disclosure.limits import NAMES, STATUS_WORDS, WITH, WORDS
     from maxent.results.html_report.build import templates
 
     found = templates("maxent.serve")

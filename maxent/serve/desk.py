@@ -25,7 +25,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from maxent.disclosure.limits import WITH
+from maxent.disclosure.limits import NAMES, SHARES, WITH
 from maxent.models.errors import InvalidInput, invalid
 from maxent.serve.work import ADVISED, ANSWER, BESIDE, PROGRESS, RECORD, SEARCHED, cut, disk, in_words, write
 
@@ -655,8 +655,6 @@ def prepared(folder: str) -> Path:
 
 def limits_of(fields: Mapping[str, Sequence[str]], before: str = "", among: Sequence[str] = ()) -> dict[str, float]:
     """Limits that were filled in, in fields whose names begin so."""
-    from maxent.disclosure.limits import NAMES, SHARES
-
     found: dict[str, float] = {}
     for name in among or NAMES:
         text = (fields.get(f"{before}{name}") or [""])[0].strip().replace(",", ".")

@@ -20,12 +20,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from maxent.disclosure.limits import ADVERSARY
+from maxent.disclosure.limits import ADVERSARY, worst
 from maxent.models.errors import InvalidInput, MaxentError, invalid, printable
+from maxent.models.files.input_files import read_input
 from maxent.models.packages import absent
-from maxent.models.reading import Reading
+from maxent.models.reading import Reading, reader_of, reading_of
 from maxent.models.tables.frame import Frame
 from maxent.results.reliability import unwarned
+from maxent.solvers.control import hearing
 
 if TYPE_CHECKING:
     from maxent.models.formats.release_reader import Converted
@@ -190,7 +192,6 @@ def _as_dropped(sentences: Sequence[str], request: Mapping[str, Any]) -> list[st
 def _beside_them(request: Mapping[str, Any], reading: Reading | None) -> dict[str, Answer]:
     """What the files beside model and table are: ``said``, or ``trouble``, why one is not read."""
     from maxent.models.formats.registry import open_published
-    from maxent.models.reading import reader_of
     from maxent.policy.policy import read_policy
 
     found: dict[str, Answer] = {}
@@ -216,7 +217,6 @@ def _beside_them(request: Mapping[str, Any], reading: Reading | None) -> dict[st
 
 def confine(path: str) -> None:
     """Refuse a policy that names files: what somebody else wrote opens none on this machine."""
-    from maxent.models.files.input_files import read_input
     from maxent.models.files.toml import toml_document
     from maxent.policy.policy import MOST_BYTES, SUFFIXES, presets
 
@@ -233,8 +233,6 @@ def confine(path: str) -> None:
 
 
 def _reading(request: Mapping[str, Any]) -> Reading | None:
-    from maxent.models.reading import reading_of
-
     return reading_of(request.get("reading") or {})
 
 
@@ -290,7 +288,6 @@ def _model(found: Converted, outputs: int) -> Answer:
 
 def _described(path: str, reading: Reading | None) -> Answer:
     """The columns of a table, with what is missing, and its first rows."""
-    from maxent.models.reading import reader_of
     from maxent.models.tables.table_files import read_frame
 
     header = read_frame(path, "table", [], reader_of(reading)).header
@@ -395,8 +392,6 @@ def judge(request: Mapping[str, Any], told: Told) -> Answer:
     more = {POLICY: "The limits, as a policy that maxent check takes"} if policy == POLICY else {}
     if not several:
         return {**found[0], "files": {**found[0]["files"], **more}}
-    from maxent.disclosure.limits import worst
-
     first = found[0]
     files = {name: f"{words} ({each['target']})" for each in found for name, words in each["files"].items()}
     own = {"outputs": found, "status": worst([each["status"] for each in found]), "files": {**files, **more}, "row": {}}
@@ -433,7 +428,6 @@ def policy_of(request: Mapping[str, Any]) -> str | None:
 def _judged(request: Mapping[str, Any], told: Told, mark: str, about: str) -> Answer:
     """The verdict about one column, whose files have a mark in their names."""
     from maxent.api.check import check
-    from maxent.solvers.control import hearing
 
     reading = _reading(request)
     said = {name: request.get(name) for name in ("target", "classes", "features", "parameters")}

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal, cast, get_args
+from typing import Literal, Self, cast, get_args
 
 import numpy as np
 from scipy.optimize import lsq_linear
@@ -28,9 +28,6 @@ from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.errors import invalid
 from maxent.models.statements.statement import Keys, LinearStatement, PrintedNumber, StatementPeople, described
 from maxent.models.statements.sums import sides
-
-if TYPE_CHECKING:
-    from typing import Self
 
 Family = Literal["logistic", "multinomial", "poisson", "linear"]
 FAMILIES: tuple[Family, ...] = get_args(Family)

@@ -9,30 +9,26 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from os import PathLike
+from typing import Any, NoReturn
 
 import numpy as np
 
 from maxent.models.arguments import shorten, shorten_list
+from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.errors import InvalidInput, invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.files.json_files import bytes_of
 from maxent.models.formats.pmml.xml_document import Element, parse_xml
-from maxent.models.formats.release_reader import UNNAMED, Converted, Wanted, model_reader
+from maxent.models.formats.release_reader import UNNAMED, Converted, Head, Wanted, model_reader
 from maxent.models.formats.scikit_learn.models import LASSOS, REGRESSIONS
+from maxent.models.reading import Reader
 from maxent.models.statements.glm import CHUNK, EPS, UPDATES, Coefficients, Stopping, Term, gradient_beyond, gradient_of
 from maxent.models.statements.read import FORMAT, parse_statements
 from maxent.models.statements.statement import decimals
 from maxent.models.tables.cells import holds_numbers, numbers
+from maxent.models.tables.frame import Frame
 from maxent.models.tables.table_files import read_frame
-
-if TYPE_CHECKING:
-    from os import PathLike
-
-    from maxent.models.arrays import FloatArray, IntArray
-    from maxent.models.formats.release_reader import Head
-    from maxent.models.reading import Reader
-    from maxent.models.tables.frame import Frame
 
 # What ``--param`` may say of a fit.
 PARAMETERS = ("tolerance", "mean_tolerance", "l2", "l1", "class_weight", "weights", "of", "family", "values")

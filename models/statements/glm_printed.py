@@ -8,13 +8,15 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, NoReturn
+from os import PathLike
+from typing import Any, NoReturn
 
 from maxent.models.arguments import shorten, shorten_list
 from maxent.models.errors import invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.files.json_files import read_text
-from maxent.models.formats.release_reader import Converted, Wanted, model_reader
+from maxent.models.formats.release_reader import Converted, Head, Wanted, model_reader
+from maxent.models.reading import Reader
 from maxent.models.statements.glm import FAMILIES, Term
 from maxent.models.statements.glm_models import (
     PARAMETERS,
@@ -30,12 +32,6 @@ from maxent.models.statements.glm_models import (
 )
 from maxent.models.statements.statement import decimals
 from maxent.models.tables.table_files import read_frame
-
-if TYPE_CHECKING:
-    from os import PathLike
-
-    from maxent.models.formats.release_reader import Head
-    from maxent.models.reading import Reader
 
 INTERCEPTS = ("(Intercept)", "Intercept", "const", "intercept")
 # Families by the names that R and statsmodels have for them, with their canonical links.

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from maxent.models.statements import glm, rules, scores, sums, tables
-
-if TYPE_CHECKING:
-    from maxent.models.statements.statement import Keys, StatementKeys
+from maxent.models.statements.statement import Keys, StatementKeys
 
 
 class StatementKind(Protocol):

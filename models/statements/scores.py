@@ -9,11 +9,12 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from maxent.models.arguments import shorten_list, show
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.errors import InvalidInput
 from maxent.models.release import Release
 from maxent.models.statements.statement import (
@@ -38,11 +39,6 @@ from maxent.models.trees.predict import (
     tested_attributes,
 )
 from maxent.models.trees.printed_rates import SINGLE, decimals
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from maxent.models.arrays import BoolArray, FloatArray, IntArray
 
 # What tools make of a probability of 0 when they take its logarithm: at the most the precision of a single number, at
 # the least 1e-16.

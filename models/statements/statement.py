@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol, runtime_checkable
 import numpy as np
 
 from maxent.models.arguments import is_number, is_whole, name, shorten_list, show
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.errors import InvalidInput, Problem, Unreadable, invalid
 from maxent.models.files.json_files import Scientific
 from maxent.models.hints import close_to
 from maxent.models.tables.cells import MISSING
 
 if TYPE_CHECKING:
-    from maxent.models.arrays import BoolArray, FloatArray, IntArray
     from maxent.models.tables.qi_table import QITable
 
 # Error of numbers that programs computed in double precision before they printed them, as a share of their size.

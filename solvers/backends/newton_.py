@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maxent import __version__
 from maxent.models.arrays import FloatArray
 from maxent.solvers.backend import FEW, Options
 from maxent.solvers.control import Clock
@@ -53,8 +54,6 @@ class NewtonBackend:
 
     def version(self) -> str:
         """The version of maxent: the solver is its own."""
-        from maxent import __version__
-
         return __version__
 
     def refuses(self, program: LiftedProgram) -> str | None:

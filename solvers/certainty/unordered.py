@@ -25,6 +25,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
+from scipy import sparse
 
 from maxent.constraints.kinds.bootstrap import DRAWN_MOMENTS, RESAMPLED, UNKNOWN, counted, draws_of, finest
 from maxent.constraints.presolve.merge import Part
@@ -471,8 +472,6 @@ class _Settling:
 
 def joined(whole: WholeProgram, of: Seating) -> WholePart:
     """Seats and labels as one problem of whole numbers, with everything else that the program states."""
-    from scipy import sparse
-
     kinds, groups, k = len(of.times), len(of.owner), of.n_classes
     labels = groups * k
     blocks, lower, upper = [], [], []

@@ -16,20 +16,17 @@ cutting-plane method for solving convex programs", J. SIAM 8, 1960): it solves t
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
 
+from maxent.constraints.lifting import LiftedProgram
+from maxent.models.arrays import FloatArray
 from maxent.solvers.control import Clock, keep
 from maxent.solvers.derivatives import Derivatives
+from maxent.solvers.dual.linear_entropy import LinearEntropy
 from maxent.solvers.dual.newton import minimise, multipliers_at
 from maxent.solvers.dual.relaxation import Relaxation, likely, most_likely, relax
-
-if TYPE_CHECKING:
-    from maxent.constraints.lifting import LiftedProgram
-    from maxent.models.arrays import FloatArray
-    from maxent.solvers.dual.linear_entropy import LinearEntropy
 
 # How often violated rows get further tangents, at most.
 ROUNDS = 20

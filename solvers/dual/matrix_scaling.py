@@ -29,13 +29,13 @@ import numpy as np
 from scipy import sparse
 
 from maxent.constraints.program.program import Program, components
+from maxent.models.arrays import FloatArray, IntArray
 from maxent.solvers.control import Clock, in_time
 from maxent.solvers.dual.linear_entropy import LinearEntropy
 from maxent.solvers.dual.newton import minimise
 from maxent.solvers.workers import one_thread
 
 if TYPE_CHECKING:
-    from maxent.models.arrays import FloatArray, IntArray
     from maxent.solvers.backend import Options
 
 # Times that all columns and rows are scaled before Newton's method takes over, and when time is up before that.

@@ -9,22 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
 
 from maxent.constraints.lifting import Elimination, LiftedProgram, LiftedTerms, eliminate, tangents
 from maxent.constraints.program.impurity_numpy import PHI
+from maxent.constraints.program.program import NoiseLoss
 from maxent.models.arrays import INVERTIBLE, TINY, BoolArray, FloatArray, IntArray
+from maxent.solvers.control import Clock
 from maxent.solvers.derivatives import cholesky, cholesky_in_place
-from maxent.solvers.dual.linear_entropy import OVERLAPPING_FACTOR, LinearEntropy
+from maxent.solvers.dual.linear_entropy import OVERLAPPING_FACTOR, EntropyByClass, LinearEntropy
 from maxent.solvers.dual.newton import ARMIJO, RIDGES, Conjugate, cg, minimise
-
-if TYPE_CHECKING:
-    from maxent.constraints.program.program import NoiseLoss
-    from maxent.solvers.control import Clock
-    from maxent.solvers.dual.linear_entropy import EntropyByClass
 
 # The linear entropy problem with the likelihood of draws, and its dual.
 #

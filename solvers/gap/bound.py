@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from maxent.constraints.lifting import LiftedProgram, eliminate
+from maxent.models.arrays import FloatArray
 from maxent.solvers.backend import FEW
+from maxent.solvers.control import Clock
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.dual import bound
-
-if TYPE_CHECKING:
-    from maxent.models.arrays import FloatArray
-    from maxent.solvers.control import Clock
+from maxent.solvers.dual.relaxation import relaxed_once
 
 # Error of the optimum of a small relaxation, and of a larger one, nats per individual.
 FINE, COARSE = 1e-7, 3e-5
@@ -71,7 +69,6 @@ def priced_bound(
     and 0.0015 by entropy, where the other bounds leave 0.011.
     """
     # What a convex program does not need is loaded here.
-    from maxent.solvers.dual.relaxation import relaxed_once
     from maxent.solvers.gap.interior_point import BOLD, CAREFUL, solve
     from maxent.solvers.gap.lagrangian import between, priced
 

@@ -13,19 +13,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maxent.constraints.lifting import LiftedProgram
 from maxent.models.arrays import TINY, BoolArray, FloatArray, IntArray
+from maxent.solvers.control import Clock
 from maxent.solvers.gap.divergence import BENT, CLEAR, LARGE, POSITIVE, Answer, Ball, answer, ball, bennett
 from maxent.solvers.gap.divergence import LEAST as LEAST_LACK
 from maxent.solvers.gap.divergence import STEEP as STEEP_MULTIPLIER
 from maxent.solvers.gap.lagrangian import affordable
-
-if TYPE_CHECKING:
-    from maxent.constraints.lifting import LiftedProgram
-    from maxent.solvers.control import Clock
 
 # Data shared by all boxes of one answer.
 

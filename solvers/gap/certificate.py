@@ -9,13 +9,12 @@ import numpy as np
 from scipy import sparse
 
 from maxent.constraints.lifting import Elimination, LiftedProgram
+from maxent.models.arrays import FloatArray, IntArray
+from maxent.solvers.control import Clock
 from maxent.solvers.dual.newton import minimise
-from maxent.solvers.gap.interior_point import BarrierProof, Iterate
+from maxent.solvers.gap.interior_point import BarrierProof, GapProblem, Iterate
 
 if TYPE_CHECKING:
-    from maxent.models.arrays import FloatArray, IntArray
-    from maxent.solvers.control import Clock
-    from maxent.solvers.gap.interior_point import GapProblem
     from maxent.solvers.gap.lagrangian import Priced
 
 # Upper bound of the entropy from multipliers: the tangent of a concave Lagrangian.

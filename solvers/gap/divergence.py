@@ -33,20 +33,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
 
+from maxent.constraints.lifting import Elimination, LiftedProgram
 from maxent.constraints.program.impurity_numpy import PHI
 from maxent.models.arrays import TINY, BoolArray, FloatArray
+from maxent.solvers.control import Clock
+from maxent.solvers.dual.linear_entropy import LinearEntropy
 from maxent.solvers.dual.newton import minimise
 from maxent.solvers.dual.relaxation import relaxed_once
-
-if TYPE_CHECKING:
-    from maxent.constraints.lifting import Elimination, LiftedProgram
-    from maxent.solvers.control import Clock
-    from maxent.solvers.dual.linear_entropy import LinearEntropy
 
 # Split comparisons with nonzero multipliers, as curves of sums of free masses.
 

@@ -15,17 +15,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from maxent.constraints.program.impurity_numpy import PHI
 from maxent.models.arrays import INVERTIBLE, BoolArray, FloatArray, IntArray, ranges
+from maxent.solvers.control import Clock
 from maxent.solvers.newton.block_form import fast
-
-if TYPE_CHECKING:
-    from maxent.solvers.control import Clock
 
 # Newton systems of an interior-point method: symmetric, indefinite, with one sparsity pattern.
 #

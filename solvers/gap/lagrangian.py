@@ -29,22 +29,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from maxent.constraints.lifting import Elimination, LiftedProgram
 from maxent.constraints.program.impurity_numpy import PHI
 from maxent.models.arrays import TINY, BoolArray, FloatArray, IntArray
 from maxent.solvers.backend import FEW
+from maxent.solvers.control import Clock
+from maxent.solvers.dual.linear_entropy import LinearEntropy
 from maxent.solvers.dual.newton import minimise
 from maxent.solvers.dual.relaxation import Relaxation, relax, relaxed_once
 from maxent.solvers.gap.interior_point import Bent, Curves, GapProblem
-
-if TYPE_CHECKING:
-    from maxent.constraints.lifting import Elimination, LiftedProgram
-    from maxent.solvers.control import Clock
-    from maxent.solvers.dual.linear_entropy import LinearEntropy
 
 # Linear upper bounds of entropy and index of coincidence over the possible shares of a set.
 #

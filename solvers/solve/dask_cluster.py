@@ -19,6 +19,7 @@ from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from importlib import metadata
 from typing import Any, TypeVar
 
 from maxent.models.arguments import shorten
@@ -137,8 +138,6 @@ def _result(future: Future[bytes]) -> Any:
 
 def version(name: str) -> str:
     """The version of an installed package."""
-    from importlib import metadata  # longer to load than all the rest, which every process of --jobs loads
-
     return metadata.version(name)
 
 

@@ -15,6 +15,8 @@ from maxent.solvers.backend import Options
 from maxent.solvers.conic.kkt import VANISHING, Active, fitted
 from maxent.solvers.conic.polish import polish, polish_many
 from maxent.solvers.derivatives import Derivatives
+from maxent.solvers.newton.block_form import form_of
+from maxent.solvers.newton.quadratic_model import NewtonProblem, project
 from maxent.solvers.solution import Solution
 
 # Distance from a bound, individuals or impurity units, within which a row may hold with equality.
@@ -132,9 +134,6 @@ def _low(program: LiftedProgram, point: FloatArray, options: Options) -> bool:
 
 def _raised(program: LiftedProgram, point: FloatArray, options: Options) -> FloatArray:
     """The nearest point whose probabilities are above the floor."""
-    from maxent.solvers.newton.block_form import form_of
-    from maxent.solvers.newton.quadratic_model import NewtonProblem, project
-
     problem = NewtonProblem(form_of(program), options.clock)
     state = problem.at(problem.form.scores(point))
     near = project(problem, state, np.zeros(len(state.c)), options.floor)

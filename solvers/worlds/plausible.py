@@ -52,6 +52,7 @@ from maxent.solvers.worlds.tables import (
     described,
     elsewhere,
     independent,
+    likeliest_values,
     log_chances,
     nearer,
     parts_of,
@@ -242,8 +243,6 @@ class _Learner:
 
     def values(self, people: FloatArray, n_attributes: int) -> IntArray:
         """The likeliest values of each pattern, shape (n_patterns, n_attributes)."""
-        from maxent.solvers.worlds.tables import likeliest_values
-
         some = np.flatnonzero(people > 0)
         inside = [has[some] / has[some].sum(axis=1, keepdims=True) for has in self.held]
         found = likeliest_values([has > 0 for has in self.held], dependence(inside, people[some]))[1]

@@ -19,6 +19,8 @@ from maxent.disclosure.limits import IDS, NO_DRAWS, NO_DRAWS_ID, PLAIN, WITH, Li
 from maxent.models.defenses.method import CERTAIN
 from maxent.models.display import counted
 from maxent.models.errors import ARGUMENT, invalid, printable
+from maxent.models.files.json_files import as_json_text
+from maxent.models.files.result_files import REPORT
 from maxent.models.formats.release_reader import Converted
 from maxent.models.release import Release
 from maxent.results.html_report.build import Gatherer, person_of, rendered
@@ -650,9 +652,7 @@ def save_dossier(
     given: Account, path: str | PathLike[str], texts: Texts, *, public: bool = False, numbers: bool = True
 ) -> None:
     """Write a dossier, and with ``numbers`` the record beside it, or its numbers alone where something is no file."""
-    from maxent.models.files.json_files import as_json_text
     from maxent.models.files.output import check_outputs, write_text
-    from maxent.models.files.result_files import REPORT
 
     check_outputs({"dossier": (os.fspath(path), REPORT)})
     review: DossierReview = given.review

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from glob import glob
 from importlib import metadata
 
+from maxent import __version__
 from maxent.models.files.input_files import redacted
 from maxent.results.html_report.view import InputFile, Provenance, shown
 
@@ -73,7 +74,6 @@ def shown_command(command: Sequence[str], given: Mapping[str, object]) -> str:
 
 def versions(backends: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Names and versions of what computed the numbers."""
-    from maxent import __version__
     from maxent.solvers.backends.registry import backend_names, load_backend
 
     yield "maxent", __version__
