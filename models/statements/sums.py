@@ -117,6 +117,13 @@ class ClassCount(_Counted):
             keys.refuse("equals", "a whole number of people")
         return found
 
+    @property
+    def numbers(self) -> Iterator[tuple[int | None, float, float, tuple[float, ...]]]:
+        """The numbers of people that are printed, see `CrossTable.numbers`."""
+        yield self.klass, *whole_between(self.value.low, self.value.high), (float(self.value.value),)
+        if self.n is not None:
+            yield None, self.n, self.n, (self.n,)
+
     def rows(self, people: StatementPeople) -> Iterator[LinearStatement]:
         """The number, and that of all people where it is stated."""
         low, high = whole_between(self.value.low, self.value.high)

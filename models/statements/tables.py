@@ -59,12 +59,16 @@ class By:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell: where it is, its class (None: all people), and the least and the largest number in it."""
+    """A cell: where it is, its class (None: all people), and the least and the largest number in it.
+
+    ``printed``: the number that is printed, or two ends; empty where it is suppressed.
+    """
 
     at: tuple[At, ...]
     klass: int | None
     low: float
     high: float
+    printed: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +111,11 @@ class CrossTable:
     def counted(self) -> list[int]:
         """The classes of its cells."""
         return sorted({cell.klass for cell in self.cells if cell.klass is not None})
+
+    @property
+    def numbers(self) -> Iterator[tuple[int | None, float, float, tuple[float, ...]]]:
+        """The numbers of people that are printed: of which class, what is behind each, and how it is printed."""
+        return ((cell.klass, cell.low, cell.high, cell.printed) for cell in self.cells if cell.printed)
 
     def axes(self, people: StatementPeople) -> Iterator[Axis]:
         """Its columns."""
@@ -171,6 +180,7 @@ def _cell(keys: Keys, by: tuple[By, ...], below: int | None, rounded: Rounded | 
     if keys.flag("secondary", secondary):
         below = None
     count = keys.raw("count")
+    printed: tuple[float, ...] = ()
     if "count" not in keys:
         keys.refuse("count", "a whole number, [low, high], or null where it is suppressed (TOML: 'suppressed')")
     if count is None or count == SUPPRESSED:
@@ -179,11 +189,12 @@ def _cell(keys: Keys, by: tuple[By, ...], below: int | None, rounded: Rounded | 
         if len(count) != 2 or not all(is_number(side) for side in count) or not 0 <= count[0] <= count[1]:
             shown = f"[{', '.join(map(show, count))}]" if len(count) == 2 else None
             keys.refuse("count", "[low, high], two numbers from 0, the lower one first", shown)
-        low, high = float(np.ceil(count[0])), float(np.floor(count[1]))
+        low, high = printed = float(np.ceil(count[0])), float(np.floor(count[1]))
     else:
         n = keys.whole("count")
         assert n is not None
         low = high = float(n)
+        printed = (low,)
         if rounded is not None:
             if n % rounded.base:
                 keys.refuse("count", f"a multiple of the base, {rounded.base}")
@@ -191,7 +202,7 @@ def _cell(keys: Keys, by: tuple[By, ...], below: int | None, rounded: Rounded | 
             low, high = float(least[0]), float(most[0])
     keys.close()
     where = tuple(_at(keys, one, value, low > 0) for one, value in zip(by, at, strict=True))
-    return Cell(where, klass, low, high)
+    return Cell(where, klass, low, high, printed)
 
 
 def _at(keys: Keys, by: By, value: object, somebody: bool) -> At:

@@ -230,7 +230,7 @@ CASES: dict[str, tuple[Case, Case, Case]] = {
     "MX111": (("stated", 1), ("stated", 2), ("stated alone", 1)),
     "MX112": (("stated", 1), ("stated", 0), ("stated alone", 1)),
     "MX120": (("small depth", True), ("any depth", True), ("plain", True)),
-    "MX121": (("by fives", 5), ("plain", 2), ("stated", 5)),
+    "MX121": (("by fives", 5), ("plain", 2), ("means", 5)),
     "MX201": (("plain", 1.0), ("plain", 0.9), ("labels unsolved", 0.9)),
     "MX202": (("plain", 11), ("plain", 0), ("unsolved", 11)),
     "MX203": (("plain", 7), ("plain", 4), ("controlled", 7)),
@@ -487,6 +487,47 @@ def test_a_release_that_follows_the_rule_of_opensafely_passes_it(
     assert cell.status == status, cell.said
     assert ("1 redacted count apart" in cell.said) == (status == "pass")
     assert found.status == status, found.lines
+
+
+@pytest.mark.parametrize(
+    ("cells", "more", "statuses"),
+    [
+        ((10, 20), {}, ("pass", "pass", "pass")),
+        ((8, 20), {}, ("pass", "pass", "fail")),
+        ((7, 20), {}, ("fail", "pass", "fail")),
+        ((0, 20), {}, ("pass", "fail", "pass")),
+        ((5, 20), {"base": 5, "rounding": "nearest"}, ("fail", "pass", "pass")),  # 3 to 7
+        ((5, 20), {"base": 5}, ("cannot_tell", "pass", "pass")),  # 1 to 9
+        ((0, 20), {"base": 5, "rounding": "nearest"}, ("cannot_tell", "cannot_tell", "pass")),
+        ((10, 20), {"base": 5, "rounding": "nearest"}, ("pass", "pass", "pass")),
+        ((None, 20), {"base": 5, "suppressed_below": 8, "rounding": "nearest"}, ("pass", "pass", "pass")),
+        (([1, 7], 20), {}, ("fail", "pass", "cannot_tell")),  # a range that is printed is not redacted
+        (([8, 12], 20), {}, ("pass", "pass", "cannot_tell")),
+    ],
+)
+def test_counts_of_tables_are_judged_as_those_of_leaves(
+    cells: tuple[Any, int], more: dict[str, Any], statuses: tuple[str, str, str], tmp_path: Path
+) -> None:
+    """By `opensafely`: no count of 7 or fewer, none of 0 either, and all others multiples of 5."""
+    counts = [["a", "ill", cells[0]], ["a", "no", cells[1]], ["b", "ill", 15], ["b", "no", 15]]
+    listed = [{"at": [at], "class": klass, "count": count} for at, klass, count in counts]
+    said = {"kind": "table", "by": ["g"], "cells": listed, **more}
+    document = {
+        "format": "maxent-statements/1",
+        "target": {"name": "T", "classes": ["ill", "no"]},
+        "statements": [said],
+    }
+    (tmp_path / "table.json").write_text(json.dumps(document), encoding="utf-8")
+    least = cells[0][0] if isinstance(cells[0], list) else cells[0] if cells[0] is not None else 7
+    many = {"a": (least, 20), "b": (15, 15)}
+    people = pd.DataFrame(
+        [(at, name) for at, of in many.items() for name, n in zip(("ill", "no"), of, strict=True) for _ in range(n)],
+        columns=["g", "T"],
+    )
+    found = maxent.check(tmp_path / "table.json", people[["g"]], "opensafely", truth=people)
+    judged = {row.check.id: row.finding.status for row in found.rows}
+    assert (judged["MX102"], judged["MX103"], judged["MX121"]) == statuses
+    assert judged["MX111"] == statuses[0]
 
 
 def people_of(many: int) -> pd.DataFrame:

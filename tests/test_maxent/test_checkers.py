@@ -12,6 +12,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from skops.io import dump
 
 import maxent
 from maxent.__main__ import main
-from maxent.policy.checks.hyperparameters import REGIONS, is_risky
+from maxent.policy.checks.hyperparameters import REGIONS, is_risky, unnecessary_risk
 from maxent.policy.checks.page import explained
 from maxent.policy.checks.registry import CHECKS
 
@@ -107,6 +108,23 @@ def test_a_skops_file_states_the_settings_of_its_training(tmp_path: Path, how: A
     found.review.release.save(tmp_path / "tree.json")
     plain = maxent.check(tmp_path / "tree.json", table[["age", "sex"]], truth=table, no_unnecessary_risk=True)
     assert plain.rows[0].status == "cannot_tell"
+
+
+@pytest.mark.parametrize("odd", ["8", "None", float("nan"), True, [3]])
+@pytest.mark.parametrize("name", ["max_depth", "min_samples_leaf"])
+def test_settings_that_are_no_numbers_tell_nothing_of_risk(name: str, odd: Any) -> None:
+    """Unless what is stated beside them leaves no region."""
+    stated = {"model": "DecisionTreeClassifier", "max_depth": 9, "min_samples_leaf": 3, "min_samples_split": 2}
+    matter: Any = SimpleNamespace(
+        review=SimpleNamespace(converted=SimpleNamespace(hyperparameters=stated | {name: odd}))
+    )
+    found = unnecessary_risk(matter, True)
+    assert found.status == "cannot_tell"
+    assert f"{name} is {odd!r}, which is no setting" in found.said
+    assert is_risky(stated) is True
+    assert (
+        is_risky(stated | {name: odd, "splitter": "random", "min_samples_split": 16, "max_features": "sqrt"}) is False
+    )
 
 
 def test_every_check_names_its_statbarn_or_none() -> None:

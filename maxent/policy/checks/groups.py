@@ -116,6 +116,15 @@ class _Beside:
                 yield found, cell.source
 
 
+def _printed(of: Matter) -> tuple[FloatArray, FloatArray]:
+    """Fewest and most people behind every printed number of a class in statements that leaves it open."""
+    said = (one for document in of.review.release.statements for one in document.statements)
+    numbers = (number for one in said for number in getattr(one.content, "numbers", ()))
+    open_ = [(low, high) for klass, low, high, _ in numbers if klass is not None and low < high]
+    low, high = np.array(open_, np.float64).reshape(-1, 2).T
+    return low, high
+
+
 def _beside(of: Matter) -> _Beside:
     """What statements beside trees tell; nothing is known of it without a table of the people."""
     audit = of.review.audit
@@ -222,6 +231,7 @@ def _min_cell(of: Matter, limit: int) -> Finding:
     if of.review.release.suppressed_below >= limit and (hidden := _redacted(of)).any() and not _draws(of):
         low, high = (np.where(hidden, 0.0, side) for side in (low, high))
         but = f"zeros and {counted(int(hidden.sum()), 'redacted count')}"
+    low, high = (np.concatenate(sides) for sides in zip((low, high), _printed(of), strict=True))
     name = f"smallest count of a class in a leaf{_also(of)}, {but} apart,"
     return _fewest(of, name, (low, high), _beside(of).least, limit, why=_UNCOUNTED)
 
@@ -240,8 +250,9 @@ def _most(
 
 def _max_zeros(of: Matter, limit: int) -> Finding:
     low, high = _cells(of)
-    empty = _beside(of).empty
-    sure, possible = int((high == 0).sum()) + len(empty), int((low == 0).sum()) + len(empty)
+    empty, hidden = _beside(of).empty, _redacted(of) & (of.review.release.suppressed_below > 1) & (not _draws(of))
+    sure, possible = int((high == 0).sum()) + len(empty), int(((low == 0) & ~hidden).sum()) + len(empty)
+    possible += int((_printed(of)[0] == 0).sum())
     return _most(of, f"counts of 0 of a class in a leaf{_also(of)}", sure, possible, empty, limit, "cells")
 
 
@@ -365,15 +376,25 @@ def _rounded_to(of: Matter, limit: int) -> Finding:
             none = (low <= high) & (np.ceil(low / limit) * limit > high)
             off += int(((exact | rated) & none).sum())
             open_ += int((rated & ~exact & ~none).sum())
+    ranges, others = 0, False
+    for document in release.statements:
+        off += document.individuals is not None and document.individuals % limit != 0
+        for one in document.statements:
+            others |= not hasattr(one.content, "numbers")
+            told = [printed for *_, printed in getattr(one.content, "numbers", ())]
+            off += sum(len(each) == 1 and each[0] % limit != 0 for each in told)
+            ranges += sum(len(each) > 1 for each in told)
     scored = release.boosting is not None or release.predicts == "score"
     unclear = ""
-    if release.statements or scored or _states_means(of):
-        unclear = "as scores, means and statements beside trees give numbers, too"
+    if others or scored or _states_means(of):
+        unclear = "as scores, means and statements that are no counts give numbers, too"
     elif any(one["what"] != CHOICES for one in of.row.get("unread") or ()):  # no choice states a number
         unclear = "as more is stated than is read"
-    return within(name, off, None if unclear else off + open_, 0, bound="at most", why=unclear or _RATED)
+    why = unclear or (_RANGED if ranges else _RATED)
+    return within(name, off, None if unclear else off + open_ + ranges, 0, bound="at most", why=why)
 
 
+_RANGED = "as what is printed leaves open which number it is"
 _RATED = "as a rate is that of several numbers, and only some of them are multiples"
 
 
@@ -402,16 +423,18 @@ _DOMINANCE = Limit(
 def _min_stated_cell(of: Matter, limit: int) -> Finding:
     name, beside = "smallest number of people that follows from statements, zeros apart,", _beside(of)
     most, source = beside.least
-    if most == inf and not beside.why:
+    low, high = _smallest(*_printed(of)) or (inf, inf)
+    if most == low == inf and not beside.why:
         return Finding("pass", None, f"{name} there is none: {CHECK_WORDS['pass']}")
-    least, by = most if beside.complete else 1, f"({source})" if source else ""
-    return within(name, least, most, limit, bound="at least", sure=not beside.why, why=beside.why, by=by)
+    least, by = min(most if beside.complete else 1, low), f"({source})" if source and most <= high else ""
+    why = beside.why or _RANGED
+    return within(name, least, min(most, high), limit, bound="at least", sure=not beside.why, why=why, by=by)
 
 
 def _max_stated_zeros(of: Matter, limit: int) -> Finding:
     empty = _beside(of).empty
     name = "cells of statements that leave a class without anybody, or without others,"
-    return _most(of, name, len(empty), len(empty), empty, limit)
+    return _most(of, name, len(empty), len(empty) + int((_printed(of)[0] == 0).sum()), empty, limit)
 
 
 # The checks of this family.
@@ -440,7 +463,8 @@ CHECKS = (
     ),
     PolicyCheck(
         "MX103", "max_zeros", "counts of 0 of a class in a leaf", LEAVES, _max_zeros,
-        "Cells, a leaf and a class, that have no records, and those of MX112.",
+        "Cells, a leaf and a class, that have no records, and those of MX112. A count that is redacted, and that "
+        "nothing gives back, is no 0.",
         "A zero says of everybody in the leaf that they do not have the class.",
         f"zeros_are_disclosive of {ACRO}: true; class disclosure of {HANDBOOK}.",
         "Merge the leaf with its sibling (`maxent defend prune-parent`), or `maxent defend optimal`, which limits "
@@ -517,8 +541,9 @@ CHECKS = (
         "MX111", "min_stated_cell", "smallest number of people that follows from statements", GROUP, _min_stated_cell,
         "The fewest people of a class, or of the others beside them, in a cell of a table (listed or not), a share, a "
         "rule or another statement beside trees, or in a group that none is about, such as the difference of two. The "
-        "number follows exactly from all that is published, as people are whole. It cannot be told where that was not "
-        "settled in ten seconds, or where statements tell more than 500 groups of people apart.",
+        "number follows exactly from all that is published, as people are whole; a printed one that is rounded is "
+        "as small as it can be. It cannot be told where that was not settled "
+        "in ten seconds, or where statements tell more than 500 groups of people apart.",
         "A regression with dummies, or margins beside suppressed cells, give small numbers that nobody printed.",
         f"Threshold of {ACRO}: 10; secondary suppression of {HANDBOOK}.",
         "Print fewer digits, suppress more cells, or leave a statement out: docs/statements.md.",
@@ -549,8 +574,8 @@ CHECKS = (
             "a whole number of at least 2, such as 5", is_whole(2), 5
         ), _rounded_to,
         "Whether every count and every n of a node, and every count that follows from its rate, is a multiple of the "
-        "limit. It cannot be told where a rate is that of several numbers, or where scores, means or statements beside "
-        "trees give numbers, too.",
+        "limit; of statements all counts that are printed. It cannot be told where a rate is that of several numbers, "
+        "or where scores, means or statements that are no counts give numbers, too.",
         "Differences of rounded numbers tell of nobody who joined or left, and small numbers are not exact.",
         "OpenSAFELY, Applying statistical disclosure control (docs.opensafely.org/outputs/sdc): counts are rounded to "
         "the nearest 5; SDC guidance of other environments: base 5 or 10.",

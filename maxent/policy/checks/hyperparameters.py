@@ -13,19 +13,32 @@ from typing import Any
 from maxent.disclosure.limits import CHECK_WORDS, Status
 from maxent.policy.checks.context import Finding, Matter, unknown
 
-Condition = Callable[[Any], bool]
+Condition = Callable[[Any], bool | None]  # None: a value that it is not about
 
 
 def _in(low: float, high: float) -> Condition:
     """Above ``low`` and at most ``high``."""
-    return lambda value: low < value <= high
+    return lambda value: low < value <= high if _is_number(value) else None
 
 
-def _is(wanted: object) -> Condition:
-    return lambda value: value == wanted
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value == value
 
 
-_ALL = _is(None)  # of `max_features`: every split sees all columns
+def _flag(wanted: bool) -> Condition:
+    return lambda value: bool(value) is wanted if isinstance(value, (bool, int)) else None
+
+
+def _is(wanted: str) -> Condition:
+    return lambda value: value == wanted if value in ("best", "random") else None
+
+
+def _features(wanted: bool) -> Condition:
+    """Whether every split sees all columns."""
+    return lambda value: (value is None) is wanted if value in (None, "sqrt", "log2") or _is_number(value) else None
+
+
+_ALL = _features(True)  # of `max_features`
 _SMALL, _MIDDLE = _in(-inf, 7.5), _in(7.5, 15)
 
 # Kind of a model -> its regions: name of a setting -> what holds of it.
@@ -43,19 +56,19 @@ REGIONS: Mapping[str, Sequence[Mapping[str, Condition]]] = {
         {"splitter": _is("random"), "max_depth": _in(7.5, inf), "min_samples_leaf": _SMALL, "max_features": _ALL},
     ),
     "RandomForestClassifier": (
-        {"max_depth": _in(3.5, inf), "n_estimators": _in(35, inf), "max_features": lambda value: value is not None},
+        {"max_depth": _in(3.5, inf), "n_estimators": _in(35, inf), "max_features": _features(False)},
         {
             "max_depth": _in(3.5, inf),
             "n_estimators": _in(35, inf),
             "min_samples_split": _in(-inf, 15),
             "max_features": _ALL,
-            "bootstrap": bool,
+            "bootstrap": _flag(True),
         },
         {
             "max_depth": _in(7.5, inf),
             "n_estimators": _in(15, 35),
             "min_samples_leaf": _in(-inf, 15),
-            "bootstrap": lambda value: not value,
+            "bootstrap": _flag(False),
         },
     ),
     "XGBClassifier": (
@@ -78,15 +91,19 @@ def is_risky(stated: Mapping[str, Any]) -> bool | None:
     kind = str(stated.get("model"))
     if kind not in REGIONS:
         return None
-    settings = {name: value for name, value in stated.items() if name != "model"}
-    settings |= {name: value for name, value in _DEFAULTS[kind].items() if name in settings and not settings[name]}
-    found = [_holds(region, settings) for region in REGIONS[kind]]
+    found = [_holds(region, _settings(stated)) for region in REGIONS[kind]]
     return True if True in found else None if None in found else False
+
+
+def _settings(stated: Mapping[str, Any]) -> dict[str, Any]:
+    """What is stated, with what stands for nothing."""
+    defaults = _DEFAULTS[str(stated["model"])]
+    return {name: value if value else defaults.get(name, value) for name, value in stated.items()}
 
 
 def _holds(region: Mapping[str, Condition], settings: Mapping[str, Any]) -> bool | None:
     told = [is_so(settings[name]) for name, is_so in region.items() if name in settings]
-    return all(told) and (True if len(told) == len(region) else None)
+    return False if False in told else None if None in told or len(told) < len(region) else True
 
 
 def unnecessary_risk(of: Matter, limit: bool) -> Finding:
@@ -96,8 +113,13 @@ def unnecessary_risk(of: Matter, limit: bool) -> Finding:
     if risky is None:
         kind = str(stated.get("model", ""))
         if kind in REGIONS:
-            named = dict.fromkeys(key for region in REGIONS[kind] for key in region if key not in stated)
-            return unknown(name, f"the file does not state {', '.join(named)}")
+            named = dict.fromkeys(key for region in REGIONS[kind] for key in region)
+            missing, told_of = [key for key in named if key not in stated], _settings(stated)
+            pairs = ((key, is_so) for region in REGIONS[kind] for key, is_so in region.items() if key in stated)
+            odd = dict.fromkeys(key for key, is_so in pairs if is_so(told_of[key]) is None)
+            told = [f"the file does not state {', '.join(missing)}"] * bool(missing)
+            told += [f"{key} is {stated[key]!r}, which is no setting" for key in odd]
+            return unknown(name, "; ".join(told))
         expected = f"the rules are about {', '.join(REGIONS)} alone"
         return unknown(name, f"{expected}, and this is {kind}" if kind else "the file does not state them")
     kind = stated["model"]
