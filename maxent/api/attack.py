@@ -205,7 +205,13 @@ def _with_statements(found: Audit, program: Program, told: ToldApart, noticed: N
         **cells_summary(program, cells, complete),
         "group": group,
         "group_source": source,
-        "recovered": [hidden[key] for c in cells if c.exact and (key := (c.cells.tobytes(), c.klass)) in hidden],
+        "recovered": [
+            hidden[key]
+            for cell in cells
+            if cell.exact
+            and (key := (cell.cells.tobytes(), cell.klass)) in hidden
+            and not _of_base_rate(program, cell.people, cell.klass)
+        ],
         "told_apart": smallest_told_apart(program, told, found.links),
     }
     wrong = (*found.contradictions, *map(str, program.contradictions))
@@ -213,6 +219,12 @@ def _with_statements(found: Audit, program: Program, told: ToldApart, noticed: N
     left = [each.as_dict("not") for each in (*unread, *unread_in(noticed))]
     beside = {"statements": summary, **({"unread": left} if unread else {})}
     return replace(found, beside=beside, stated=cells, contradictions=wrong)
+
+
+def _of_base_rate(program: Program, people: int, klass: int) -> bool:
+    """Whether the number of people of a class in the whole table, which nobody has to publish, tells that of some."""
+    totals = [row.lower[klass] for row in program.linear if row.kind == "marginal"]
+    return any(people == program.individuals or total in (0, program.individuals) for total in totals)
 
 
 def _audit_trees(

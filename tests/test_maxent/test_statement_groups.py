@@ -176,6 +176,20 @@ def test_a_rounded_number_that_the_table_settles_is_given_back(tmp_path: Path) -
     assert judged(paper(tmp_path, said), frame, {"max_recovered": 0})["max_recovered"].status == "fail"
 
 
+@pytest.mark.parametrize(("at", "status"), [(["*", "*"], "pass"), (["old", "m"], "fail")])
+def test_a_number_that_the_base_rate_alone_tells_is_not_given_back(at: list[str], status: str, tmp_path: Path) -> None:
+    """All but the two old men are counted: with the base rate that tells their number, too."""
+    frame = people(2)
+    shown = table(frame, "age", "sex")
+    cells = [each for each in shown["cells"] if each["at"] != ["old", "m"] and "*" not in each["at"]]
+    hidden = {"at": at, "class": "yes", "count": None}
+    said = {"kind": "table", "by": ["age", "sex"], "cells": [*cells, hidden], "suppressed_below": 99}
+    limits = {"limits": {"max_recovered": 0}}
+    rows = maxent.check(paper(tmp_path, said), frame.drop(columns="y"), limits, truth=frame).rows
+    [found] = [row.finding for row in rows if row.check.key == "max_recovered"]
+    assert found.status == status, found.said
+
+
 def test_risks_of_wp216_divide_members_by_statements(tmp_path: Path) -> None:
     frame = people(1)
     tables = {"truth": frame, "control": frame}
