@@ -196,21 +196,27 @@ class Interrupted(IpoptBackend):
         return super().solve(program, start, options)
 
 
-def test_ctrl_c_ends_the_command_with_the_best_so_far(monkeypatch, capsys):
+REGISTER = ["estimate", FILES[0], "--population", FILES[1]]
+BOTH = pytest.mark.parametrize("call", [["estimate", *FILES], [*REGISTER, "--backend", "ipopt"]])
+
+
+@BOTH
+def test_ctrl_c_ends_the_command_with_the_best_so_far(call, monkeypatch, capsys):
     monkeypatch.setattr(engine, "load_backend", lambda name: Interrupted())
     before = signal.getsignal(signal.SIGINT)
-    assert main(["estimate", *FILES, "--json"]) == 1
+    assert main([*call, "--json"]) == 1
     assert signal.getsignal(signal.SIGINT) is before
     printed = capsys.readouterr()
     assert json.loads(printed.out)["status"] == "interrupted"
     assert "interrupted; the result is the best so far" in printed.err
 
 
-def test_a_second_ctrl_c_ends_it_at_once(monkeypatch, capsys):
+@BOTH
+def test_a_second_ctrl_c_ends_it_at_once(call, monkeypatch, capsys):
     monkeypatch.setattr(clock_module, "GRACE", PATIENT)  # a busy machine does not take the answer before
     monkeypatch.setattr(clock_module, "_LEFT_BEHIND", [])  # nor does the end of the tests wait for it
     monkeypatch.setattr(engine, "load_backend", lambda name: Interrupted(times=2))
-    printed = printed_by(capsys, ["estimate", *FILES], 130)
+    printed = printed_by(capsys, call, 130)
     assert (printed.out, printed.err) == ("", "maxent: interrupted\n")
 
 
@@ -240,38 +246,6 @@ def as_ever(own, *given, **named):
     return own(*given, **named)
 
 
-REGISTER = ["estimate", FILES[0], "--population", FILES[1], "--json"]
-
-
-def test_ctrl_c_ends_an_estimate_of_a_register_with_the_best_so_far(monkeypatch, capsys):
-    monkeypatch.setattr(engine, "load_backend", lambda name: Interrupted())
-    before = signal.getsignal(signal.SIGINT)
-    assert main([*REGISTER, "--backend", "ipopt"]) == 1
-    assert signal.getsignal(signal.SIGINT) is before
-    printed = capsys.readouterr()
-    assert json.loads(printed.out)["status"] == "interrupted"
-    assert "interrupted; the result is the best so far" in printed.err
-
-
-def test_a_second_ctrl_c_ends_an_estimate_of_a_register(monkeypatch, capsys):
-    monkeypatch.setattr(clock_module, "GRACE", PATIENT)
-    monkeypatch.setattr(clock_module, "_LEFT_BEHIND", [])
-    monkeypatch.setattr(engine, "load_backend", lambda name: Interrupted(times=2))
-    printed = printed_by(capsys, [*REGISTER[:-1], "--backend", "ipopt"], 130)
-    assert (printed.out, printed.err) == ("", "maxent: interrupted\n")
-
-
-@pytest.mark.parametrize(("module", "name"), [(registers, "membership_of"), (populations.PopulationEstimate, "save")])
-def test_an_answer_about_a_register_is_not_lost_to_ctrl_c(module, name, monkeypatch, capsys, tmp_path):
-    printed_by(capsys, [*REGISTER, "-o", str(tmp_path / "expected.csv")])
-    pressed(monkeypatch, module, name, as_ever)
-    before = signal.getsignal(signal.SIGINT)
-    assert main([*REGISTER, "-o", str(tmp_path / "found.csv")]) == 0
-    assert signal.getsignal(signal.SIGINT) is before
-    assert json.loads(capsys.readouterr().out)["status"] == "optimal"
-    assert (tmp_path / "found.csv").read_bytes() == (tmp_path / "expected.csv").read_bytes()
-
-
 def test_ctrl_c_while_a_register_is_taken_in_parts_leaves_no_file(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(parted, "population_estimate", lambda *_, **__: os.kill(os.getpid(), signal.SIGINT))
     call = ["estimate", FILES[0], "--population", FILES[1], "--knowledge", "label,rate", "-o", f"{tmp_path}/out/"]
@@ -280,12 +254,20 @@ def test_ctrl_c_while_a_register_is_taken_in_parts_leaves_no_file(monkeypatch, c
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(("module", "name"), [(engine, "measured"), (results.Estimate, "save")])
-def test_an_answer_that_is_there_is_not_lost_to_ctrl_c(module, name, monkeypatch, capsys, tmp_path):
-    printed_by(capsys, ["estimate", *FILES, "-o", str(tmp_path / "expected.csv")])
+@pytest.mark.parametrize(
+    ("call", "module", "name"),
+    [
+        (["estimate", *FILES], engine, "measured"),
+        (["estimate", *FILES], results.Estimate, "save"),
+        (REGISTER, registers, "membership_of"),
+        (REGISTER, populations.PopulationEstimate, "save"),
+    ],
+)
+def test_an_answer_that_is_there_is_not_lost_to_ctrl_c(call, module, name, monkeypatch, capsys, tmp_path):
+    printed_by(capsys, [*call, "-o", str(tmp_path / "expected.csv")])
     pressed(monkeypatch, module, name, as_ever)
     before = signal.getsignal(signal.SIGINT)
-    assert main(["estimate", *FILES, "--json", "-o", str(tmp_path / "found.csv")]) == 0
+    assert main([*call, "--json", "-o", str(tmp_path / "found.csv")]) == 0
     assert signal.getsignal(signal.SIGINT) is before
     assert json.loads(capsys.readouterr().out)["status"] == "optimal"
     assert (tmp_path / "found.csv").read_bytes() == (tmp_path / "expected.csv").read_bytes()

@@ -7,7 +7,7 @@ import random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.calls import printed_by, refusal, refused
+from support.calls import cells, printed_by, refusal, refused
 
 from maxent.__main__ import main
 from maxent.models.errors import InvalidInput
@@ -19,21 +19,6 @@ from maxent.models.tables.qi_table import read_counted
 from maxent.models.tables.table_files import read_frame
 from maxent.models.tables.training import read_training
 from maxent.studies.study_file import load_study
-
-
-def cells(path, names=("A", "B"), merged=False, declared=None, **reading):
-    """Cells row by row, lines of rows, problems, and notes, as both ways to read see them."""
-    reader = Reader(Reading(**reading))
-    frame = (
-        aggregate([path], "data", names, None, reader, declared).frame
-        if merged
-        else read_frame(path, "data", names, reader, declared)
-    )
-    columns = [[*frame.columns[name].texts(), None] for name in frame.columns]
-    codes = [frame.columns[name].codes for name in frame.columns]
-    rows = [tuple(texts[code] for texts, code in zip(columns, row, strict=True)) for row in zip(*codes, strict=True)]
-    notes = [note.removeprefix(f"{path}: ") for note in reader.noticed.notes]
-    return rows, frame.lines.tolist(), [str(problem) for problem in frame.problems], notes
 
 
 def read(tmp_path, text, **options):

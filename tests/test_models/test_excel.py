@@ -12,16 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
-from support.calls import printed_by, refused
+from support.calls import cells, printed_by, refused
 from support.paths import merging
 
 import maxent
 from maxent.__main__ import main
 from maxent.models.errors import InvalidInput, MissingExtra
-from maxent.models.reading import Reader, Reading
+from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Release, Target
 from maxent.models.tables import excel_files
-from maxent.models.tables.out_of_core import aggregate
 from maxent.models.tables.parquet_files import _Footer
 from maxent.models.tables.qi_table import read_qi
 from maxent.models.tables.table_files import read_frame
@@ -54,15 +53,8 @@ def workbook(path, rows=ROWS, others=(), percent="D"):
     return path
 
 
-def read(path, names=("age", "job", "day", "share"), merged=False, **reading):
-    reader = Reader(Reading(**reading))
-    how = aggregate([path], "data", names, None, reader).frame if merged else None
-    frame = how or read_frame(path, "data", names, reader)
-    texts = [[*frame.columns[name].texts(), None] for name in frame.columns]
-    codes = [frame.columns[name].codes for name in frame.columns]
-    rows = [tuple(text[code] for text, code in zip(texts, row, strict=True)) for row in zip(*codes, strict=True)]
-    notes = [note.removeprefix(f"{path}: ") for note in reader.noticed.notes]
-    return rows, frame.lines.tolist(), [str(problem) for problem in frame.problems], notes
+def read(path, names=("age", "job", "day", "share"), **how):
+    return cells(path, names, **how)
 
 
 def refusal(path, **reading):

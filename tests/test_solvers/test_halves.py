@@ -20,6 +20,18 @@ from maxent.solvers.worlds.settle import Patience, extremes
 from tests.support.search import cases
 
 
+def as_printed(model: Any, x: pd.DataFrame, digits: int, **fitted: float) -> maxent.Release:
+    """A regression as statements: its coefficients with so many digits, and how it was ``fitted``."""
+    coefficients = {"intercept": model.intercept_[0], **dict(zip(x, model.coef_[0], strict=True))}
+    terms = [
+        {**({"intercept": True} if name == "intercept" else {"column": name}), "value": f"{b:.{digits}f}"}
+        for name, b in coefficients.items()
+    ]
+    said = {"kind": "glm", "family": "logistic", "of": "1", "terms": terms, **fitted}
+    target = {"name": "y", "classes": ["0", "1"]}
+    return parse_statements({"format": "maxent-statements/1", "target": target, "statements": [said]}, "r").release
+
+
 def fitted(seed: int, most: int = 14) -> tuple[pd.DataFrame, Any, maxent.Release]:
     """Up to 20 people with covariates of two decimals, their classes, and a printed regression of them."""
     random = np.random.default_rng(seed)
@@ -28,18 +40,7 @@ def fitted(seed: int, most: int = 14) -> tuple[pd.DataFrame, Any, maxent.Release
     y = random.integers(0, 2, n)
     y[:2] = 0, 1
     model = LogisticRegression(tol=1e-8, max_iter=10_000).fit(x, y)
-    coefficients = {"intercept": model.intercept_[0], **dict(zip(x, model.coef_[0], strict=True))}
-    terms = [
-        {**({"intercept": True} if name == "intercept" else {"column": name}), "value": f"{b:.{digits}f}"}
-        for name, b in coefficients.items()
-    ]
-    said = {"kind": "glm", "family": "logistic", "of": "1", "terms": terms, "l2": 1, "mean_tolerance": 1e-6}
-    target = {"name": "y", "classes": ["0", "1"]}
-    return (
-        x,
-        y,
-        parse_statements({"format": "maxent-statements/1", "target": target, "statements": [said]}, "r").release,
-    )
+    return x, y, as_printed(model, x, digits, l2=1, mean_tolerance=1e-6)
 
 
 def agreeing(said: Any) -> np.ndarray:
@@ -125,14 +126,7 @@ def printed(seed: int, n: int, digits: int) -> tuple[pd.DataFrame, maxent.Releas
     y = (random.random(n) < 1 / (1 + np.exp(-odds))).astype(int)
     y[:2] = 0, 1
     model = LogisticRegression(C=np.inf, tol=1e-10, solver="newton-cholesky", max_iter=1000).fit(x, y)
-    values = {"intercept": model.intercept_[0], **dict(zip(x, model.coef_[0], strict=True))}
-    terms = [
-        {**({"intercept": True} if name == "intercept" else {"column": name}), "value": f"{b:.{digits}f}"}
-        for name, b in values.items()
-    ]
-    said = {"kind": "glm", "family": "logistic", "of": "1", "terms": terms, "mean_tolerance": 1e-10}
-    target = {"name": "y", "classes": ["0", "1"]}
-    return x, parse_statements({"format": "maxent-statements/1", "target": target, "statements": [said]}, "r").release
+    return x, as_printed(model, x, digits, mean_tolerance=1e-10)
 
 
 @pytest.mark.slow
