@@ -221,17 +221,19 @@ class _Family:
     """The inner nodes of one level and their children, as rows of the bounds.
 
     Those of parent ``parents[f]`` are the rows from ``children.start + start[f]`` on; ``of`` is the f of each child.
+    ``pairs``: whether each parent has two.
     """
 
     parents: IntArray
     children: slice
     start: IntArray
     of: IntArray
+    pairs: bool
 
     def bound_parents(self, bounds: CountBounds) -> None:
         """Narrow the bounds of the parents by the sums of their children's."""
         low, high = bounds.low, bounds.high
-        least, most = (np.add.reduceat(side[self.children], self.start, axis=0) for side in (low, high))
+        least, most = (self._sum(side[self.children]) for side in (low, high))
         low[self.parents] = np.maximum(low[self.parents], least)
         high[self.parents] = np.minimum(high[self.parents], most)
 
@@ -241,11 +243,18 @@ class _Family:
         above = self.parents[self.of]
         endless = np.isinf(high)
         finite = np.where(endless, 0.0, high)
-        siblings_low = np.add.reduceat(low, self.start, axis=0)[self.of] - low
-        siblings_high = np.add.reduceat(finite, self.start, axis=0)[self.of] - finite
-        siblings_high[np.add.reduceat(endless, self.start, axis=0, dtype=np.int64)[self.of] > endless] = np.inf
+        siblings_low = self._sum(low)[self.of] - low
+        siblings_high = self._sum(finite)[self.of] - finite
+        if endless.any():
+            siblings_high[self._sum(endless.astype(np.float64))[self.of] > endless] = np.inf
         bounds.low[self.children] = np.maximum(low, bounds.low[above] - siblings_high)
         bounds.high[self.children] = np.minimum(high, bounds.high[above] - siblings_low)
+
+    def _sum(self, values: FloatArray) -> FloatArray:
+        """Sums over the children of each parent, most often two."""
+        if self.pairs:
+            return np.asarray(values[::2] + values[1::2])
+        return np.asarray(np.add.reduceat(values, self.start, axis=0))
 
 
 def _families(places: Places, order: IntArray) -> Iterator[_Family]:
@@ -256,7 +265,7 @@ def _families(places: Places, order: IntArray) -> Iterator[_Family]:
         inner = np.flatnonzero(places.n_branches[level])
         width = places.n_branches[level[inner]]
         of = np.repeat(np.arange(len(inner)), width)
-        yield _Family(begin + inner, slice(end, end + len(of)), np.cumsum(width) - width, of)
+        yield _Family(begin + inner, slice(end, end + len(of)), np.cumsum(width) - width, of, bool((width == 2).all()))
         begin = end
 
 

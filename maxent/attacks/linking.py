@@ -245,44 +245,47 @@ def _read_class_rates(bounds: CountBounds, said: Statements, rates: RateReader, 
 def tighten(bounds: CountBounds) -> None:
     """Narrow the bounds by one another, in place: the classes of a place add up to its records."""
     low, high = bounds.low, bounds.high
-    rows = np.arange(len(low)) if 2 * bounds.known.sum() < len(low) else np.flatnonzero(~bounds.known)
+    known = bounds.known
+    rows = np.arange(len(low)) if 2 * known.sum() < len(low) else np.flatnonzero(~known)
     for _ in range(ROUNDS):
-        before = low[rows], high[rows]
+        # With a class in a row NumPy is many times as fast.
+        before = np.ascontiguousarray(low[rows].T), np.ascontiguousarray(high[rows].T)
         after = _tightened(*before, bounds.label[rows])
-        low[rows], high[rows] = after
-        changed = (after[0] != before[0]).any(axis=1) | (after[1] != before[1]).any(axis=1)
+        low[rows], high[rows] = after[0].T, after[1].T
+        changed = (after[0] != before[0]).any(axis=0) | (after[1] != before[1]).any(axis=0)
         # Contradictions would only narrow themselves further and further.
-        rows = rows[changed & (after[0] <= after[1]).all(axis=1)]
+        rows = rows[changed & (after[0] <= after[1]).all(axis=0)]
         if not len(rows):
             break
 
 
 def _tightened(low: FloatArray, high: FloatArray, label: IntArray) -> tuple[FloatArray, FloatArray]:
-    """One round of `tighten`; new arrays."""
+    """One round of `tighten`, of arrays of shape (n_classes + 1, n_places); new ones."""
     low, high = low.copy(), high.copy()
-    each, all_low = low[:, :-1], low[:, :-1].sum(axis=1)
-    low[:, -1] = np.maximum(low[:, -1], all_low)
-    high[:, -1] = np.minimum(high[:, -1], high[:, :-1].sum(axis=1))
-    high[:, :-1] = np.minimum(high[:, :-1], high[:, -1:] - (all_low[:, None] - each))
-    low[:, :-1] = np.maximum(each, low[:, -1:] - sum_of_others(high[:, :-1]))
+    each, all_low = low[:-1], low[:-1].sum(axis=0)
+    low[-1] = np.maximum(low[-1], all_low)
+    high[-1] = np.minimum(high[-1], high[:-1].sum(axis=0))
+    high[:-1] = np.minimum(high[:-1], high[-1] - (all_low - each))
+    low[:-1] = np.maximum(each, low[-1] - _sum_of_others(high[:-1]))
     at = np.flatnonzero(label != NO_LABEL)
     if len(at):
         x = label[at]
-        most = high[at, x].copy()
-        high[at, :-1] = np.minimum(high[at, :-1], np.minimum(most, np.floor(high[at, -1] / 2))[:, None])
-        high[at, x] = most
-        rivals = np.maximum((high[at, :-1] > 0).sum(axis=1), 1)
-        least = np.maximum(low[at, :-1].max(axis=1), np.ceil(low[at, -1] / rivals))
-        low[at, x] = np.maximum(low[at, x], least)
+        most = high[x, at]
+        high[:-1, at] = np.minimum(high[:-1, at], np.minimum(most, np.floor(high[-1, at] / 2)))
+        high[x, at] = most
+        rivals = np.maximum((high[:-1, at] > 0).sum(axis=0), 1)
+        least = np.maximum(low[:-1, at].max(axis=0), np.ceil(low[-1, at] / rivals))
+        low[x, at] = np.maximum(low[x, at], least)
     return low, high
 
 
-def sum_of_others(high: FloatArray) -> FloatArray:
-    """For each entry the sum of the others in its row; entries may be infinite."""
+def _sum_of_others(high: FloatArray) -> FloatArray:
+    """For each entry the sum of the others of its place; entries may be infinite."""
     endless = np.isinf(high)
     finite = np.where(endless, 0.0, high)
-    others: FloatArray = finite.sum(axis=1, keepdims=True) - finite
-    others[endless.sum(axis=1, keepdims=True) > endless] = np.inf
+    others: FloatArray = finite.sum(axis=0) - finite
+    if endless.any():
+        others[endless.sum(axis=0) > endless] = np.inf
     return others
 
 

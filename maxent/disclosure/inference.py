@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from maxent.constraints.kinds.registry import KINDS
-from maxent.constraints.program.program import CHUNK, Linear, Program
-from maxent.constraints.program.residuals import statement_rows
+from maxent.constraints.program.program import CHUNK, Linear, Program, statement_rows
 from maxent.disclosure.measures import (
     MEASURES,
     TOLERANCE,
@@ -31,7 +30,7 @@ from maxent.disclosure.measures import (
     gain_over_prior,
     individual_divergence,
 )
-from maxent.models.arrays import BoolArray, FloatArray, IntArray, run_ends
+from maxent.models.arrays import BoolArray, FloatArray, IntArray, ranges, run_ends
 from maxent.models.defenses.method import CERTAIN
 from maxent.models.tables.cells import named_frame, own_names
 from maxent.models.tables.classes import marginal
@@ -619,15 +618,14 @@ def _read(stated: list[Linear], place: IntArray, sizes: Sizes, members: int, low
     np.maximum.at(low, (at[alone], rows.alone[alone]), rows.lower[alone])
     np.minimum.at(high, (at[alone], rows.alone[alone]), rows.upper[alone])
     others = np.flatnonzero(rows.alone < 0)
-    coef = np.zeros((len(others), low.shape[1]))
-    for i, row in enumerate(others.tolist()):
-        entries = slice(rows.ends[row], rows.ends[row + 1])
-        coef[i, rows.klass[entries]] = rows.coef[entries]
+    coef, entry = np.zeros((len(others), low.shape[1])), ranges(rows.ends[others], rows.ends[others + 1])
+    coef[np.repeat(np.arange(len(others)), np.diff(rows.ends)[others]), rows.klass[entry]] = rows.coef[entry]
     of = at[others]
     inside = slice(None, members)
     ends = _of_rows(coef[:, inside], rows.lower[others], rows.upper[others], sizes.least[of], sizes.most[of])
-    np.maximum.at(low[:, inside], of, ends[0])
-    np.minimum.at(high[:, inside], of, ends[1])
+    for klass in range(ends[0].shape[1]):  # NumPy is many times as fast with one class at a time
+        np.maximum.at(low[:, klass], of, ends[0][:, klass])
+        np.minimum.at(high[:, klass], of, ends[1][:, klass])
 
 
 def _of_rows(
@@ -672,16 +670,24 @@ class _Above:
 
     def add_up(self, values: FloatArray) -> None:
         """Add the values of places, in place, to those above; inner ones have 0."""
+        for level, first, up in self._families():
+            values[up] += np.add.reduceat(values[level], first, axis=0)
+
+    def _families(self) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
+        """Each level, the deepest first; where in it the places below each node begin, and these nodes.
+
+        Places below one node are consecutive (`maxent.models.trees.places.Places.levels`).
+        """
         for level in reversed(self.levels):
-            np.add.at(values, self.parent[level], values[level])
+            above = self.parent[level]
+            first = np.flatnonzero(np.append(True, above[1:] != above[:-1]))
+            yield level, first, above[first]
 
     def narrow(self, low: FloatArray, high: FloatArray) -> None:
         """Narrow bounds, in place, by one another: the people of a place are those of the places below."""
         least, most = np.zeros_like(low), np.zeros_like(high)
-        for level in reversed(self.levels):
-            np.add.at(least, self.parent[level], low[level])
-            np.add.at(most, self.parent[level], high[level])
-            up = np.unique(self.parent[level])
+        for level, first, up in self._families():
+            least[up], most[up] = (np.add.reduceat(side[level], first, axis=0) for side in (low, high))
             low[up], high[up] = np.maximum(low[up], least[up]), np.minimum(high[up], most[up])
         for level in self.levels:
             up, lows, highs = self.parent[level], low[level], high[level]
@@ -691,9 +697,9 @@ class _Above:
     def groups_below(self, values: FloatArray, said: BoolArray) -> FloatArray:
         """The values of the first places below each that say something, added up."""
         found = np.zeros_like(values)
-        for level in reversed(self.levels):
-            first = said[level].reshape(-1, *[1] * (values.ndim - 1))
-            np.add.at(found, self.parent[level], np.where(first, values[level], found[level]))
+        for level, first, up in self._families():
+            stated = said[level].reshape(-1, *[1] * (values.ndim - 1))
+            found[up] = np.add.reduceat(np.where(stated, values[level], found[level]), first, axis=0)
         return found
 
     def nearest(self, said: BoolArray) -> IntArray:
