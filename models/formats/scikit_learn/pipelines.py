@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -760,8 +759,11 @@ def input_number(name: str | None) -> int:
     return int((name or "z")[1:])
 
 
-def _asked(nodes: Columns) -> list[Asked]:
-    """The test of each inner node over a model's input, and whether what is missing goes left, if it says."""
+def _asked(nodes: Columns) -> tuple[list[Asked], IntArray]:
+    """The tests over a model's input, with whether what is missing goes left, if it says; and which each inner node is.
+
+    Those of numbers are there once: of a forest few differ.
+    """
     inner = nodes.inner
     first = nodes.branch_ends[inner]
     attribute, low = nodes.attribute[inner], nodes.le[first]
@@ -769,49 +771,60 @@ def _asked(nodes: Columns) -> list[Asked]:
     # Where the left one has no bound it has no numbers, or all.
     limit = np.where(np.isnan(low), np.where(left == 0, np.inf, -np.inf), low)
     goes = np.where(left == 1, 1, np.where(right == 1, 0, NOTHING))
+    domains = [attribute.values for attribute in nodes.attributes]
+    named = np.flatnonzero(np.array([each is not None for each in domains], bool)[attribute])
+    limits, which = np.unique(limit, return_inverse=True)
+    key = (attribute * len(limits) + which) * 3 + goes
+    key[named] = -2 - np.arange(len(named))
+    _, example, which = np.unique(key, return_index=True, return_inverse=True)
     number = [input_number(each.name) for each in nodes.attributes]
     taken = (False, True, None)
-    rows = zip(attribute.tolist(), limit.tolist(), goes.tolist(), strict=True)
+    rows = zip(attribute[example].tolist(), limit[example].tolist(), goes[example].tolist(), strict=True)
     found: list[Asked] = [((number[j], most), taken[where]) for j, most, where in rows]
-    domains = [attribute.values for attribute in nodes.attributes]
-    for row in np.flatnonzero([domains[j] is not None for j in attribute.tolist()]).tolist():
+    for row in named.tolist():
         j, held = int(attribute[row]), slice(*nodes.value_ends[first[row] : first[row] + 2].tolist())
         values = frozenset(map((domains[j] or ()).__getitem__, nodes.values[held].tolist()))
-        found[row] = (number[j], values), MISSING in values
-    return found
+        found[which[row]] = (number[j], values), MISSING in values
+    return found, which
 
 
 def tests_of(trees: Sequence[Nodes]) -> set[Test]:
     """All tests of trees over a model's input."""
-    return {test for nodes in trees for test, _ in _asked(nodes.columns)}
+    return {test for nodes in trees for test, _ in _asked(nodes.columns)[0]}
 
 
 def rewritten(source: str, nodes: Nodes, undone: Mapping[int, Undone], attributes: Sequence[Attribute]) -> Nodes:
     """The nodes of a tree, in depth-first order, with their tests in columns of the table."""
     held = nodes.columns
     inner = held.inner
-    tests = _asked(held)
+    tests, which = _asked(held)
     columns = [undone[test[0]] for test, _ in tests]
-    for at, (test, where), column in zip(inner.tolist(), tests, columns, strict=True):
-        if where is None and column.stays_missing(test[0]):
-            expected = "a model that says where missing values go: fill them with SimpleImputer, and fit again"
-            raise invalid(source, f"node {held.ids[at]}", column.attribute.name, expected, "missing values there")
+    lost = [w is None and c.stays_missing(t[0]) for (t, w), c in zip(tests, columns, strict=True)]
+    for row in np.flatnonzero(np.array(lost, bool)[which])[:1].tolist():
+        expected = "a model that says where missing values go: fill them with SimpleImputer, and fit again"
+        name = columns[which[row]].attribute.name
+        raise invalid(source, f"node {held.ids[inner[row]]}", name, expected, "missing values there")
     index = {attribute.name: j for j, attribute in enumerate(attributes)}
     attribute = np.full(len(held), NOTHING)
-    attribute[inner] = [index[column.attribute.name] for column in columns]
+    attribute[inner] = np.array([index[column.attribute.name] for column in columns], np.int64)[which]
     nothing = (Branch(None), Branch(None))
     pairs = [
         column.branches(test, where) if isinstance(column, Numeric) else nothing
         for column, (test, where) in zip(columns, tests, strict=True)
     ]
-    branches = list(chain.from_iterable(pairs))
     taken = TakenBranch(len(inner))
+
+    def of_each(values: Iterable[float | None], none: float) -> FloatArray:
+        """What the two branches of every test say, as those of all inner nodes."""
+        told = np.array([none if value is None else value for value in values], np.float64)
+        return told.reshape(-1, 2)[which].ravel()
+
     named = {index[u.attribute.name]: u for u in undone.values() if isinstance(u, Named)}
     right = held.child[held.branch_ends[inner] + 1]
     end = ends_of(len(held), inner.tolist(), right.tolist()) if named else []
     for j, column in named.items():
         rows = np.flatnonzero(attribute[inner] == j)
-        chosen = [column.left(*tests[row]) for row in rows.tolist()]
+        chosen = [column.left(*tests[k]) for k in which[rows].tolist()]
         sides = reached(column.everything, inner[rows].tolist(), right[rows].tolist(), chosen, end)
         for at, (low, high) in zip(inner[rows].tolist(), sides, strict=True):
             if not low or not high:
@@ -823,9 +836,9 @@ def rewritten(source: str, nodes: Nodes, undone: Mapping[int, Undone], attribute
             held,
             attributes=tuple(attributes),
             attribute=attribute,
-            le=np.array([np.nan if each.le is None else each.le for each in branches]),
-            gt=np.array([np.nan if each.gt is None else each.gt for each in branches]),
-            missing=np.array([NOTHING if each.missing is None else each.missing for each in branches], np.int64),
+            le=of_each((each.le for pair in pairs for each in pair), np.nan),
+            gt=of_each((each.gt for pair in pairs for each in pair), np.nan),
+            missing=of_each((each.missing for pair in pairs for each in pair), NOTHING).astype(np.int64),
             value_ends=value_ends,
             values=values,
         )
