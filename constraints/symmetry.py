@@ -20,15 +20,13 @@ from scipy import sparse
 
 from maxent.constraints.presolve.merge import EXACT, compared, parts, unmerged
 from maxent.constraints.program.cells import Sums
-from maxent.constraints.program.program import Internal, Program
+from maxent.constraints.program.program import Internal, Program, StatementRows
 from maxent.constraints.program.residuals import (
     InternalRows,
     SplitSlack,
-    StatementRows,
     branches,
     neg_x_log_x,
     phi_sum,
-    statement_rows,
 )
 from maxent.models.arrays import TINY, BoolArray, FloatArray, IntArray, ranges
 
@@ -70,9 +68,9 @@ class Exchangeable:
     def __init__(self, program: Program) -> None:
         constraints = program.linear
         self._program = program
-        self._table = statement_rows(constraints, program.n_classes)
+        self._table = program.rows
         self._ends = np.searchsorted(self._table.of, np.arange(len(constraints) + 1))
-        self._region = np.array([constraint.region for constraint in constraints], np.int64)
+        self._region = program.region_of
         self._known: dict[bytes, IntArray] = {}
         named = (c.kind == "label" and c.rows == program.n_classes - 1 for c in constraints)
         labels = (c.coef[0].argmax() if is_label else -1 for c, is_label in zip(constraints, named, strict=True))

@@ -14,8 +14,8 @@ import numpy as np
 from scipy import sparse
 
 from maxent.constraints.program.cells import Cells, TreeCells, cells_of
-from maxent.constraints.program.program import Linear, Program, components
-from maxent.constraints.program.residuals import InternalRows, LinearRows, statement_rows
+from maxent.constraints.program.program import Linear, Program, components, statement_rows
+from maxent.constraints.program.residuals import InternalRows, LinearRows
 from maxent.models.arrays import BoolArray, FloatArray, IntArray, ranges, run_ends
 
 # Signatures of cells: cells with equal signatures occur in the same statements and can be merged.
@@ -354,6 +354,8 @@ def compared(program: Program, merged: Merged, rows: InternalRows, active: IntAr
 def drawn(program: Program, merged: Merged) -> BoolArray:
     """Mask of the groups in a place whose draws have a likelihood, shape (n_groups,)."""
     found = np.zeros(len(merged.owner), bool)
+    if program.likelihood is None:
+        return found
     trees = placed(program.cells, merged.cell)
     tree, low, high = spans_of(trees, _drawn(program))
     for t, held in enumerate(trees):
@@ -431,7 +433,7 @@ def everything_about(program: Program, merged: Merged, part: Part) -> Part:
     """The part with every linear constraint on its groups, also the redundant ones that `needed` drops."""
     regions = program.regions
     first = merged.group[regions.indices[regions.indptr[:-1]]]
-    inside = np.isin(first, part.groups)[[constraint.region for constraint in program.linear]]
+    inside = np.isin(first, part.groups)[program.region_of]
     return Part(part.groups, np.flatnonzero(inside), part.internal, part.likely)
 
 
@@ -514,8 +516,8 @@ def needed(program: Program, totals: tuple[Totals, ...], rows: LinearRows) -> In
     ends = run_ends(np.array([len(known.own) for known in totals], np.int64))
     nowhere = int(ends[-1])
     unknown = np.full((1, program.n_classes), np.nan)
-    places = (program.regions.places[c.region] for c in program.linear)
-    place = np.array([nowhere if at is None else ends[at[0]] + at[1] for at in places], np.int64)
+    tree, place = program.placed[program.region_of].T
+    place = np.where(tree < 0, nowhere, ends[tree] + place)
     below = np.concatenate([*(known.below for known in totals), unknown])
     own = np.concatenate([*(known.own for known in totals), unknown])
     implied = _agree(rows, below[place]) | _agree(rows, own[np.where(beside, place, nowhere)])

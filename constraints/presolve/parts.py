@@ -10,8 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from maxent.constraints.presolve.merge import EXACT, Merged, Part, placed, spans_of
-from maxent.constraints.program.program import Linear, Program
-from maxent.constraints.program.residuals import StatementRows, statement_rows
+from maxent.constraints.program.program import Linear, Program, StatementRows
 from maxent.models.arrays import BoolArray, FloatArray, IntArray, ranges, run_ends
 from maxent.models.errors import Origin
 
@@ -101,7 +100,7 @@ def part_rows(view: PartView) -> PartRows:
     """Every row of the part's linear constraints."""
     program = view.program
     constraints = [program.linear[i] for i in view.part.linear.tolist()]
-    table = statement_rows(constraints, program.n_classes)
+    table = program.rows_of(view.part.linear)
     number: dict[bytes, int] = {}
     sets: list[IntArray] = []
     of_region: dict[int, int] = {}
@@ -541,7 +540,7 @@ def solve_leafwise(
     n_groups, n = len(merged.owner), program.n_classes
     weight = merged.weight[merged.owner]
     constraints = [program.linear[i] for i in linear.tolist()]
-    table = statement_rows(constraints, n)
+    table = program.rows_of(linear)
     labels = (int(c.coef[0].argmax()) if c.kind == "label" and c.rows == n - 1 else -1 for c in constraints)
     label_of = np.fromiter(labels, np.int64, len(constraints))
     several = np.bincount(table.of, (table.alone < 0) & (label_of[table.of] < 0), len(constraints)) > 0

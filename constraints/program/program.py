@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from maxent.models.arguments import Ties as Ties
-from maxent.models.arrays import TINY, FloatArray, IntArray
+from maxent.models.arrays import TINY, BoolArray, FloatArray, IntArray, ranges, run_ends
 from maxent.models.display import FALSE, leaves_in
 from maxent.models.draws import kept_apart
 from maxent.models.errors import Origin
@@ -55,6 +55,85 @@ class Linear:
     @property
     def rows(self) -> int:
         return len(self.lower)
+
+
+# Rows of several linear constraints as arrays, for vectorised code.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StatementRows:
+    """Rows ``lower <= sum over a region of coef @ masses <= upper``, in the order of their constraints.
+
+    ``of`` are indices into the constraints given, shape (n_rows,); ``alone`` is the class of a row that bounds the mass
+    of one class, -1 where it is about several, or weighs cells. ``coef`` are the coefficients that are not 0, of the
+    classes ``klass``: those of row r are ``coef[ends[r]:ends[r + 1]]``. In rows that are ``weighted``, shape (n_rows,),
+    each cell has a factor besides (`Linear.weights`).
+    """
+
+    of: IntArray
+    lower: FloatArray
+    upper: FloatArray
+    alone: IntArray
+    ends: IntArray
+    klass: IntArray
+    coef: FloatArray
+    weighted: BoolArray
+
+    def __len__(self) -> int:
+        return len(self.of)
+
+    def take(self, rows: IntArray) -> StatementRows:
+        """Some of the rows."""
+        start, stop = self.ends[rows], self.ends[rows + 1]
+        entry = ranges(start, stop)
+        return StatementRows(
+            self.of[rows],
+            self.lower[rows],
+            self.upper[rows],
+            self.alone[rows],
+            run_ends(stop - start),
+            self.klass[entry],
+            self.coef[entry],
+            self.weighted[rows],
+        )
+
+
+def statement_rows(constraints: Sequence[Linear], n_classes: int) -> StatementRows:
+    """All rows of some constraints; of their arrays of coefficients, few differ, and each is read once."""
+    number: dict[bytes, int] = {}  # one copy of each: there can be as many numbers as constraints times classes
+    matrices: list[FloatArray] = []
+    held: dict[int, int] = {}  # most constraints of a kind share the very array
+    arrays = [constraint.coef for constraint in constraints]
+    ids = list(map(id, arrays))
+    for key, coef in dict(zip(ids, arrays, strict=True)).items():
+        held[key] = number.setdefault(coef.tobytes(), len(number))
+        if held[key] == len(matrices):
+            matrices.append(coef)
+    which = np.fromiter(map(held.__getitem__, ids), np.int64, len(ids))
+    people = np.array([c.weights is not None for c in constraints], bool)
+    stacked = np.concatenate([np.zeros((0, n_classes)), *matrices])
+    row, klass = np.nonzero(stacked)
+    coef, length = stacked[row, klass], np.bincount(row, minlength=len(stacked))
+    ends = run_ends(length)
+    alone = np.full(len(stacked), -1, np.int64)
+    only = ends[:-1][length == 1]
+    alone[length == 1] = np.where(coef[only] == 1, klass[only], -1)
+    first = run_ends(np.fromiter(map(len, matrices), np.int64))
+    source = ranges(first[which], first[which + 1])  # the row of `stacked` that each row is
+    entry = ranges(ends[source], ends[source + 1])
+    nothing, last = np.empty(0), run_ends(length[source])
+    of = np.repeat(np.arange(len(which)), first[which + 1] - first[which])
+    weighted = people[of]
+    return StatementRows(
+        of,
+        np.concatenate([nothing, *[c.lower for c in constraints]]),
+        np.concatenate([nothing, *[c.upper for c in constraints]]),
+        np.where(weighted, -1, alone[source]),
+        last,
+        klass[entry],
+        coef[entry],
+        weighted,
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -277,6 +356,27 @@ class Program:
     def single(self) -> bool:
         """Whether every quasi-identifier is one cell (no private attribute is tested), so that all sizes are known."""
         return len(self.cells) == len(self.table)
+
+    @cached_property
+    def rows(self) -> StatementRows:
+        """The rows of all linear constraints."""
+        return statement_rows(self.linear, self.n_classes)
+
+    def rows_of(self, some: IntArray) -> StatementRows:
+        """The rows of some linear constraints, increasing."""
+        if len(some) == len(self.linear):
+            return self.rows
+        return statement_rows([self.linear[i] for i in some.tolist()], self.n_classes)
+
+    @cached_property
+    def region_of(self) -> IntArray:
+        """The region of each linear constraint, shape (n_constraints,)."""
+        return np.fromiter((constraint.region for constraint in self.linear), np.int64, len(self.linear))
+
+    @cached_property
+    def placed(self) -> IntArray:
+        """The tree and the place of each region, -1 of those that are no place, shape (n_regions, 2)."""
+        return np.array([place or (-1, -1) for place in self.regions.places], np.int64).reshape(-1, 2)
 
     @cached_property
     def cells_of(self) -> IntArray:

@@ -7,7 +7,7 @@ for all regions (`maxent.constraints.program.cells`), however many constraints t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
@@ -18,90 +18,11 @@ import numpy as np
 from scipy import sparse
 
 from maxent.constraints.program.impurity import PHI_OF
-from maxent.models.arrays import TINY, BoolArray, FloatArray, IntArray, ranges, run_ends
+from maxent.models.arrays import TINY, FloatArray, IntArray, run_ends
 
 if TYPE_CHECKING:
     from maxent.constraints.program.cells import Sums, TreeCells
-    from maxent.constraints.program.program import Linear, Program
-
-# Rows of several linear constraints as arrays, for vectorised code.
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class StatementRows:
-    """Rows ``lower <= sum over a region of coef @ masses <= upper``, in the order of their constraints.
-
-    ``of`` are indices into the constraints given, shape (n_rows,); ``alone`` is the class of a row that bounds the mass
-    of one class, -1 where it is about several, or weighs cells. ``coef`` are the coefficients that are not 0, of the
-    classes ``klass``: those of row r are ``coef[ends[r]:ends[r + 1]]``. In rows that are ``weighted``, shape (n_rows,),
-    each cell has a factor besides (`Linear.weights`).
-    """
-
-    of: IntArray
-    lower: FloatArray
-    upper: FloatArray
-    alone: IntArray
-    ends: IntArray
-    klass: IntArray
-    coef: FloatArray
-    weighted: BoolArray
-
-    def __len__(self) -> int:
-        return len(self.of)
-
-    def take(self, rows: IntArray) -> StatementRows:
-        """Some of the rows."""
-        start, stop = self.ends[rows], self.ends[rows + 1]
-        entry = ranges(start, stop)
-        return StatementRows(
-            self.of[rows],
-            self.lower[rows],
-            self.upper[rows],
-            self.alone[rows],
-            run_ends(stop - start),
-            self.klass[entry],
-            self.coef[entry],
-            self.weighted[rows],
-        )
-
-
-def statement_rows(constraints: Sequence[Linear], n_classes: int) -> StatementRows:
-    """All rows of some constraints; of their arrays of coefficients, few differ, and each is read once."""
-    number: dict[bytes, int] = {}  # one copy of each: there can be as many numbers as constraints times classes
-    matrices: list[FloatArray] = []
-    held: dict[int, int] = {}  # most constraints of a kind share the very array
-    arrays = [constraint.coef for constraint in constraints]
-    ids = list(map(id, arrays))
-    for key, coef in dict(zip(ids, arrays, strict=True)).items():
-        held[key] = number.setdefault(coef.tobytes(), len(number))
-        if held[key] == len(matrices):
-            matrices.append(coef)
-    which = np.fromiter(map(held.__getitem__, ids), np.int64, len(ids))
-    people = np.array([c.weights is not None for c in constraints], bool)
-    stacked = np.concatenate([np.zeros((0, n_classes)), *matrices])
-    row, klass = np.nonzero(stacked)
-    coef, length = stacked[row, klass], np.bincount(row, minlength=len(stacked))
-    ends = run_ends(length)
-    alone = np.full(len(stacked), -1, np.int64)
-    only = ends[:-1][length == 1]
-    alone[length == 1] = np.where(coef[only] == 1, klass[only], -1)
-    first = run_ends(np.fromiter(map(len, matrices), np.int64))
-    source = ranges(first[which], first[which + 1])  # the row of `stacked` that each row is
-    entry = ranges(ends[source], ends[source + 1])
-    nothing, last = np.empty(0), run_ends(length[source])
-    of = np.repeat(np.arange(len(which)), first[which + 1] - first[which])
-    weighted = people[of]
-    return StatementRows(
-        of,
-        np.concatenate([nothing, *[c.lower for c in constraints]]),
-        np.concatenate([nothing, *[c.upper for c in constraints]]),
-        np.where(weighted, -1, alone[source]),
-        last,
-        klass[entry],
-        coef[entry],
-        weighted,
-    )
-
+    from maxent.constraints.program.program import Program
 
 # The only measure that split information is for.
 RATIO = "gain_ratio"
@@ -122,32 +43,29 @@ class LinearRows:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        rows = program.linear
-        table = statement_rows(rows, program.n_classes)
+        table = program.rows
         self.constraint = table.of
-        self.region = np.array([c.region for c in rows], np.int64)[self.constraint]
+        self.region = program.region_of[self.constraint]
         # Coefficients other than 0, each with its row and its class: with many classes almost all are 0.
         self.entry = np.repeat(np.arange(len(table)), np.diff(table.ends))
         self.klass, self.coef = table.klass, table.coef
         self.lower, self.upper, self.weighted = table.lower, table.upper, table.weighted
         self._own = np.flatnonzero(table.weighted[self.entry])
         self._weights = self._of_cells()
-        self.scale = np.maximum(program.region_size, 1.0)[self.region] if rows else np.empty(0)
-        places = program.regions.places
-        placed = np.array([(r, *place) for r, place in enumerate(places) if place is not None], np.int64).reshape(-1, 3)
-        placed = placed[np.argsort(placed[:, 1], kind="stable")]
-        ends = np.searchsorted(placed[:, 1], np.arange(len(program.cells.trees) + 1))
-        self._places = [placed[start:stop, ::2] for start, stop in pairwise(ends.tolist())]
-        self._others = [r for r, place in enumerate(places) if place is None]
-        self._n_regions = len(places)
+        self.scale = np.maximum(program.region_size, 1.0)[self.region] if program.linear else np.empty(0)
+        tree, place = program.placed.T
+        order = np.argsort(tree, kind="stable")
+        ends = np.searchsorted(tree[order], np.arange(len(program.cells.trees) + 1))
+        self._places = [(mine, place[mine]) for mine in (order[i:j] for i, j in pairwise(ends.tolist()))]
+        self._others = order[: ends[0]].tolist()
 
     def totals(self, masses: FloatArray) -> FloatArray:
         """Masses of every region, shape (n_regions, n_classes)."""
         program = self.program
-        out = np.empty((self._n_regions, program.n_classes))
-        for t, pairs in enumerate(self._places):
-            if len(pairs):
-                out[pairs[:, 0]] = program.sums.totals(t, masses)[pairs[:, 1]]
+        out = np.empty((len(program.placed), program.n_classes))
+        for t, (regions, places) in enumerate(self._places):
+            if len(regions):
+                out[regions] = program.sums.totals(t, masses)[places]
         for region in self._others:
             out[region] = masses[program.regions[region]].sum(axis=0)
         return out

@@ -19,12 +19,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maxent.constraints.program.residuals import StatementRows, statement_rows
+from maxent.constraints.program.program import Linear, Program, StatementRows, statement_rows
 from maxent.models.arrays import BoolArray, FloatArray, IntArray, run_ends
 from maxent.solvers.certainty.bounds import BROKEN, Bounds, whole
 
 if TYPE_CHECKING:
-    from maxent.constraints.program.program import Linear, Program
     from maxent.solvers.control import Clock
 
 # Rounds of passing intervals on, at most: none more would be wrong, only less tight.
@@ -126,8 +125,11 @@ class ClassTotals:
         stated = [c for c in program.linear if c.weights is None]  # what weighs cells says nothing of totals
         if program.release.target.register:
             stated += [left for c in stated if together[c.region] for left in _not_members(c, float(people[c.region]))]
-        table = statement_rows(stated, program.n_classes)
-        self._table, self._region = table, np.array([c.region for c in stated], np.int64)[table.of]
+        if len(stated) == len(program.linear):  # as they are
+            table, region = program.rows, program.region_of
+        else:
+            table, region = statement_rows(stated, program.n_classes), np.array([c.region for c in stated], np.int64)
+        self._table, self._region = table, region[table.of]
         entry = np.repeat(np.arange(len(table)), np.diff(table.ends))
         size = np.maximum(program.region_size, 1.0)[self._region]
         exact = ~(fractional(table.lower) | fractional(table.upper))

@@ -13,7 +13,6 @@ import numpy as np
 from scipy import sparse
 
 from maxent.constraints.presolve.parts import FIXED
-from maxent.constraints.program.residuals import statement_rows
 from maxent.models.arrays import BoolArray, FloatArray, IntArray, ranges, run_ends
 from maxent.solvers.dual.linear_entropy import EntropyByClass
 from maxent.solvers.dual.relaxation import FAR, LikelyEntropy
@@ -37,7 +36,7 @@ def by_class(program: Program, merged: Merged) -> LikelyEntropy | None:
     likely, n_classes, regions = program.likelihood, program.n_classes, program.regions
     if likely is None or likely.noise is not None or program.internal:
         return None
-    table = statement_rows(program.linear, n_classes)
+    table = program.rows
     if (table.alone < 0).any():
         return None
     places = {place: r for r, place in enumerate(regions.places) if place is not None}
@@ -52,7 +51,7 @@ def by_class(program: Program, merged: Merged) -> LikelyEntropy | None:
     found = np.concatenate(indices)
     matrix = sparse.csr_matrix((np.ones(len(found)), found, ends), shape=(len(ends) - 1, len(program.cells)))
     matrix = sparse.csr_matrix(matrix[:, merged.cell[order]])
-    region = np.array([constraint.region for constraint in program.linear], np.int64)[table.of]
+    region = program.region_of[table.of]
     low, high = (np.full((matrix.shape[0], n_classes), side) for side in (0.0, np.inf))
     np.maximum.at(low, (region, table.alone), table.lower)
     np.minimum.at(high, (region, table.alone), table.upper)

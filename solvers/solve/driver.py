@@ -35,7 +35,7 @@ from maxent.constraints.presolve.merge import (
 )
 from maxent.constraints.presolve.parts import solve_leafwise
 from maxent.constraints.program.program import Program
-from maxent.constraints.program.residuals import Evaluator, InternalRows, statement_rows
+from maxent.constraints.program.residuals import Evaluator, InternalRows
 from maxent.models.arrays import TINY, BoolArray, FloatArray, IntArray, ranges
 from maxent.models.columns import CELLS, check_size
 from maxent.solvers.backend import Backend, Options, WholeBackend
@@ -330,8 +330,7 @@ def _round(
 
 def _blocks(program: Program) -> list[_FittedBlock]:
     """The sums of a program in blocks: those of single classes, and then those of all classes together."""
-    table = statement_rows(program.linear, program.n_classes)
-    region = np.array([constraint.region for constraint in program.linear], np.int64)[table.of]
+    table, region = program.rows, program.region_of[program.rows.of]
     length, ones = np.diff(table.ends), np.ones(len(table), bool)
     np.logical_and.at(ones, np.repeat(np.arange(len(table)), length), table.coef == 1.0)
     filled, blocks = np.diff(program.regions.indptr)[region] > 0, []
