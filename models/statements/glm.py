@@ -786,6 +786,11 @@ class Coefficients:
         design = np.stack([term.numbers(people) for term in self.terms]).T
         found = sums_of(self.fit, design, people.counts, weight)
         if not (np.isfinite(found.low) | np.isfinite(found.high)).any():
+            if self.fit.stopping.gradient is not None:
+                at = int((self.fit.half.max(axis=1) * np.abs(design[people.counts > 0]).max(axis=0)).argmax())
+                half = f"half a unit of the last one, {self.fit.half[at].max():g}"
+                expected = f"more digits: {half}, times its column, leaves all sums open"
+                raise invalid(people.source, "terms", str(self.terms[at]), expected, f"{self.fit.value[at, 0]:g}")
             expected = "where the fit stopped, as columns are too large or unlike to bound it: convert the model with "
             expected += "its training table (--train), or --param tolerance=LARGEST GRADIENT"
             raise invalid(people.source, "tolerance", "value", expected, "none that is known")

@@ -146,6 +146,20 @@ def test_values_without_a_term_are_refused() -> None:
     compile_release(parse_statements(document(said), "paper.json").release, frame)
 
 
+def test_a_coefficient_with_too_few_digits_for_its_column_is_named() -> None:
+    """An income in full and a coefficient that is printed as 0."""
+    frame = pd.DataFrame({"age": [30.0, 40.0, 50.0], "income": [1e5, 2e5, 3e5]})
+    terms = [
+        {"intercept": True, "value": "0.1"},
+        {"column": "age", "value": "0.02"},
+        {"column": "income", "value": "0"},
+    ]
+    said = {"family": "poisson", "terms": terms, "tolerance": 1e-6}
+    release = parse_statements(document(said, classes=["0", "1"]), "paper.json").release
+    with pytest.raises(InvalidInput, match=r"terms: income: expected more digits: half .*, 0\.5, .* found 0$"):
+        maxent.bounds(release, frame, level="closed")
+
+
 def test_coefficients_to_which_no_number_of_people_rounds_are_refused() -> None:
     """Six people with log odds 0.50: 3.73 of them, give or take 0.01."""
     told = {"family": "logistic", "of": "yes", "tolerance": 1e-6, "source": "Table 2"}
