@@ -234,11 +234,12 @@ def strangers_left_out() -> Iterator[None]:
     try:
         yield
     except InvalidInput as error:
+        source = "population" if error.source == "qi" else error.source  # a frame is named by its argument
         if not any(each.expected.startswith(_KNOWN) for each in error.problems):
-            raise
+            raise InvalidInput(source, error.problems) from None
         first, *others = error.problems
         told = replace(first, expected=LEAVE_OUT.format(first.expected))
-        raise InvalidInput(error.source, [told, *others]) from None
+        raise InvalidInput(source, [told, *others]) from None
 
 
 def no_table() -> InvalidInput:

@@ -145,6 +145,8 @@ class AskedDossier:
 
     def write(self, found: Any, texts: Mapping[str, str], *, numbers: bool = True) -> None:
         """Write them of a result; ``numbers``: whether their numbers stand beside them, as there is no record."""
+        from maxent.results.html_report.dossier import numbers_beside
+
         more = {"author": self.author or "", "organisation": self.organisation or ""}
         if self.dossier is not None:
             found.dossier(self.dossier, **texts, **more, numbers=numbers)
@@ -152,7 +154,8 @@ class AskedDossier:
             alone = numbers and self.dossier is None
             found.dossier(self.dossier_public, public=True, **texts, **more, numbers=alone)
             if alone:
-                tell("the record beside the public dossier, .confidential.json, describes people: do not publish it")
+                beside = numbers_beside(self.dossier_public, public=True)
+                tell(f"{beside}, the record beside the public dossier, describes people: do not publish it")
 
 
 @dataclass(frozen=True, slots=True)

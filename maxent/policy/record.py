@@ -169,7 +169,7 @@ class RecordRow:
         told = f"off ({self.off})" if self.off else STATUS_WORDS[self.status]
         said = self.finding.said.removeprefix(f"{self.check.title} ")
         said = said if said[:1].isdigit() else self.finding.said  # a number, else a sentence that needs its beginning
-        whom = "" if self.adversary == ADVERSARY else f", for {WITH[self.adversary]}"
+        whom = "" if self.adversary == ADVERSARY else f", for an adversary with {WITH[self.adversary]},"
         return f"{self.check.title} ({self.check.id}){whom} {told}: {said}"
 
 

@@ -22,6 +22,7 @@ from support.calls import printed_by, refused
 from support.documents import release_document
 from support.enumerated import compositions
 from support.parted import by_values, few_rows, public, same
+from support.paths import D1
 from support.strategies import (
     NUMBERS,
     SURE,
@@ -953,3 +954,11 @@ def test_what_further_levels_may_prove_of_a_register_is_not_passed() -> None:
         assert "proved members not settled, proved not to be not settled" in words
     bare = replace(release, trees=(Tree(chosen.nodes),))
     assert maxent.estimate(bare, population=register).verdict(max_member=0.99).status == "pass"
+
+
+@pytest.mark.parametrize("call", [maxent.estimate, maxent.bounds])
+@pytest.mark.parametrize("change", [{"Country": "Mars"}, {"Education": None}])
+def test_what_is_wrong_with_a_frame_of_a_register_names_it(call: Any, change: dict[str, Any]) -> None:
+    register = pd.concat([pd.read_csv(D1 / "qi.csv")] * 2).assign(**change)
+    with pytest.raises(maxent.InvalidInput, match=rf"^population: row 1: {next(iter(change))}: "):
+        call(D1 / "tree.json", population=register)
