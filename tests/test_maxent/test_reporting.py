@@ -338,8 +338,10 @@ def test_an_infinite_divergence_is_said(tmp_path):
 def test_a_release_without_a_tree_can_be_reported():
     found = replace(view(*D1), trees=())
     verdict: Verdict = judge_rows(Limits(), [found.row])
-    page = Page(render(ReportView("t", "", verdict, (found,), False, (), Provenance("now", "maxent", (), (), ()))))
-    assert "No tree is published" in page.text
+    text = render(ReportView("t", "", verdict, (found,), False, (), Provenance("now", "maxent", (), (), ())))
+    assert "Who is most exposed" in Page(text).text
+    assert 'href="#tree"' not in text
+    assert 'id="tree"' not in text
 
 
 def test_every_node_says_what_it_tells_who_is_there_and_what_follows():
