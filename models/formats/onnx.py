@@ -510,12 +510,12 @@ def trees_of(
     source: str,
     operator: Operator,
     columns: Sequence[OnnxColumn],
-    classes: tuple[str, ...] | None,
+    wanted: Wanted,
     gaps: frozenset[str],
 ) -> Trees:
     """The trees of an operator over its columns; ``gaps`` are columns that are known to have missing values."""
     read = _Read(source, operator)
-    names = read.classes(classes)
+    names = read.classes(wanted)
     ids = read.wholes("nodes_nodeids")
     n = len(ids)
     tree_of = read.wholes("nodes_treeids", n)
@@ -611,7 +611,7 @@ class _Read:
             raise self.wrong(key, f"a list of {size} numbers", f"{len(found)}")
         return found
 
-    def classes(self, given: tuple[str, ...] | None) -> tuple[str, ...]:
+    def classes(self, wanted: Wanted) -> tuple[str, ...]:
         """The names of the classes, at least two."""
         words, numbers = (self._operator.attributes.get(f"classlabels_{kind}") for kind in ("strings", "int64s"))
         try:
@@ -622,10 +622,7 @@ class _Read:
             named = [str(int(number)) for number in numbers.tolist()]
         if len(named) < 2 or len(set(named)) < len(named) or not all(named):
             raise self.wrong("classlabels", "at least two different classes", f"{len(named)}")
-        if given is not None and len(given) != len(named):
-            expected = f"{len(named)} names, as the model has classes"
-            raise invalid("options", "argument", "classes", expected, str(len(given)))
-        return tuple(named) if given is None else given
+        return wanted.named_classes(named)
 
     def weights(self, position: Mapping[tuple[int, int], int], n_classes: int) -> tuple[FloatArray, list[int]]:
         """What each node adds to each class, shape (n_nodes, n_classes), and the classes that some node adds to."""
@@ -729,9 +726,10 @@ def _convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conve
         raise invalid(source, "file", "content", "a model in ONNX", str(error)) from None
     operator = _ensemble(source, document)
     training = read_training(wanted, reader)
-    features = wanted.features or _features(document, training)
+    own = [each.name for each in document.inputs]
+    features = wanted.named_features(own) if wanted.features else _features(document, training)
     columns = OnnxColumns(source, document, features).of(operator.inputs[0] if operator.inputs else "")
-    found = trees_of(source, operator, columns, wanted.classes, training.gaps if training else frozenset())
+    found = trees_of(source, operator, columns, wanted, training.gaps if training else frozenset())
     known: dict[str, Attribute] = {}
     for column in columns:
         if column.values is not None:

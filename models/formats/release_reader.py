@@ -79,13 +79,20 @@ class Wanted:
             return None
 
     def named_classes(self, names: Iterable[str]) -> tuple[str, ...]:
-        """The classes of the caller, as many as the model has ``names`` of them; else those."""
+        """The classes of the caller, else ``names``: as many as the model has, and not these in another order."""
         own = tuple(names)
         given = own if self.classes is None else self.classes
         if len(given) != len(own):
             expected = f"{len(own)} names, as the model has classes"
             raise invalid("options", ARGUMENT, "classes", expected, str(len(given)))
+        _check_order("classes", given, own)
         return given
+
+    def named_features(self, names: Iterable[str]) -> tuple[str, ...]:
+        """The columns of the caller, else ``names``, those of the model: not these in another order."""
+        own = tuple(names)
+        _check_order("features", self.features or own, own)
+        return self.features or own
 
     def numeric(self) -> dict[str, tuple[float, ...] | None]:
         """The parameters ``bins`` and ``values`` of a regression: lists of numbers, None where they are not given."""
@@ -99,6 +106,14 @@ class Wanted:
                     "options", ARGUMENT, "parameters", f"{name}=NUMBER,NUMBER,...", f"{name}={text}"
                 ) from None
         return found
+
+
+def _check_order(argument: str, given: tuple[str, ...], own: tuple[str, ...]) -> None:
+    """Refuse the names of the model in another order: they would silently swap their meaning."""
+    if given != own and {*given} == {*own}:
+        raise invalid(
+            "options", ARGUMENT, argument, f"the order of the model, {shorten(list(own))}", shorten(list(given))
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -21,6 +21,7 @@ from maxent.models.files.input_files import shown_path
 from maxent.models.files.json_files import bytes_of
 from maxent.models.formats.pmml.xml_document import Element, parse_xml
 from maxent.models.formats.release_reader import UNNAMED, Converted, Head, Wanted, model_reader
+from maxent.models.formats.scikit_learn.columns import naming_problems
 from maxent.models.formats.scikit_learn.models import LASSOS, REGRESSIONS
 from maxent.models.reading import Reader
 from maxent.models.statements.glm import CHUNK, EPS, UPDATES, Coefficients, Stopping, Term, gradient_beyond, gradient_of
@@ -285,7 +286,8 @@ def fitted(model: Any, wanted: Wanted, reader: Reader, source: str) -> Converted
     final, before = model, []
     if type(model).__name__ == "Pipeline":
         final, before = model.steps[-1][1], model.steps[:-1]
-    names = getattr(before[0][1] if before else final, "feature_names_in_", wanted.features)
+    first = before[0][1] if before else final
+    names = getattr(first, "feature_names_in_", wanted.features)
     if not hasattr(final, "coef_"):
         raise invalid(source, "model", "coef_", "a fitted model: call fit first", "none")
     if np.asarray(final.coef_).dtype != np.float64:
@@ -293,7 +295,13 @@ def fitted(model: Any, wanted: Wanted, reader: Reader, source: str) -> Converted
         raise invalid(source, "model", "coef_", expected, str(np.asarray(final.coef_).dtype))
     if names is None:
         raise invalid(source, "model", "features", "the names of the columns: features, or fit on a DataFrame", "none")
-    columns = [Term(str(name)) for name in (wanted.features or names)]
+    named = [str(each) for each in (wanted.features or names)]
+    problems = [*naming_problems("features", named, list(map(str, names)), first.n_features_in_, "feature_names_in_")]
+    if wanted.classes is not None and (of := list(map(str, getattr(final, "classes_", ())))):
+        problems += naming_problems("classes", wanted.classes, of, len(of), "classes_")
+    if problems:
+        raise InvalidInput(source, problems)
+    columns = list(map(Term, named))
     steps = _Steps(source)
     for name, step in before:
         columns = steps.through(step, columns, f"step {name}")

@@ -539,6 +539,5 @@ def fitted_statements(model: Any, wanted: Wanted, reader: Reader, source: str) -
     if is_regression(model):
         return replace(fitted(model, wanted, reader, source), format="glm")
     found = RuleText(source, read_training(wanted, reader), wanted.target)
-    classes = wanted.classes or tuple(map(str, getattr(model, "classes_", ("0", "1"))))
-    said = replace(wanted, classes=classes)
+    said = replace(wanted, classes=wanted.named_classes(map(str, getattr(model, "classes_", ("0", "1")))))
     return replace(imodels_rules(model.rules_, found, said), format="imodels")

@@ -124,5 +124,10 @@ def test_arguments_are_checked(tmp_path: Path) -> None:
         "a",
         "b",
     )
-    for said, words in (({"classes": ("a",)}, "2 names"), ({"features": ("a",)}, "2 names")):
+    for said, words in (
+        ({"classes": ("a",)}, "2 names"),
+        ({"features": ("a",)}, "2 names"),
+        ({"classes": ("yes", "no")}, "the order of the model"),
+        ({"features": ("age", "colour")}, "the order of the model"),
+    ):
         refused(words, read, tmp_path, model(OBLIVIOUS), **said)

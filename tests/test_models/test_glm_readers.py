@@ -134,6 +134,19 @@ def test_a_file_of_skops_is_the_fitted_model(tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("stated", [{"classes": ["yes", "no"]}, {"features": ["weight", "age"]}])
+def test_names_of_the_model_in_another_order_are_refused(stated: dict[str, list[str]]) -> None:
+    """They would swap what its coefficients are about."""
+    x = PEOPLE[["age"]].assign(weight=PEOPLE.age**2)
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(x, PEOPLE.y)
+    ((name, given),) = stated.items()
+    with pytest.raises(InvalidInput, match=f"{name}: expected the order of model"):
+        maxent.convert(model, target="y", **stated)
+    (said,) = maxent.convert(model, target="y", **{name: given[::-1]}).statements[0].document["statements"]
+    assert [term.get("column") for term in said["terms"]] == [None, "age", "weight"]
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_a_lasso_tells_its_intercept_and_what_its_penalty_leaves(tmp_path: Path) -> None:
     """The intercept is solved for: the number of cases is exact, and weights of rows are noticed in the table."""
     x, y, path = PEOPLE[["age"]], (PEOPLE.y == "yes").astype(int), tmp_path / "model.skops"

@@ -86,7 +86,8 @@ def columns_of(features: Values, wanted: Wanted, training: TrainingColumns | Non
     if said is not None and len(said) != len(number):
         found = str(len(said))
         raise invalid("options", "argument", "features", f"{len(number)} names, as the model has columns", found)
-    titles = {i: _title(column, i) if said is None else said[sorted(number).index(i)] for i, column in number.items()}
+    own = wanted.named_features(_title(number[i], i) for i in sorted(number))
+    titles = dict(zip(sorted(number), own, strict=True))
     if len({*titles.values()}) < len(floats) + len(others):
         features.refuse("float_features", "columns of different names")
     of_floats, missing_right = {}, {}

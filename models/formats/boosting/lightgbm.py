@@ -386,7 +386,7 @@ def header(
     if not objective or objective.split()[0] not in _LINKS:
         expected = f"a classifier: one of {', '.join(_LINKS)}"
         raise invalid(source, "document", "objective", expected, repr(objective[:40]))
-    names = wanted.features or tuple(features)
+    names = wanted.named_features(features)
     if len(names) != len(infos) or len(set(names)) < len(names) or not all(names):
         raise invalid(source, "document", "feature_names", f"{len(infos)} different names", f"{len(set(names))}")
     if (per_iteration < 2) != objective.startswith("binary") or not 1 <= per_iteration <= _LARGEST_CODE:

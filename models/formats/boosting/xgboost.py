@@ -34,7 +34,7 @@ def columns_of(
     learner: Values, model: Values, n: int, wanted: Wanted, training: TrainingColumns | None
 ) -> tuple[Attribute, ...]:
     """The columns of the input: names, and the categories of those that have some."""
-    names = wanted.features or learner.texts("feature_names") or tuple(f"f{i}" for i in range(n))
+    names = wanted.named_features(learner.texts("feature_names")) or tuple(f"f{i}" for i in range(n))
     if len(names) != n or len(set(names)) < n:
         raise invalid(learner.source, learner.where, "feature_names", f"{n} different names", f"{len(set(names))}")
     types = learner.texts("feature_types") or ("float",) * n
