@@ -1194,7 +1194,8 @@ def test_proofs_that_were_asked_and_leave_something_open_settle_nothing() -> Non
     late = Rung("table", Figures(5, proved_of(row), row=row), "fail", "")
     assert late.certain_words == "5 by the estimate; proofs left 4 people open"
     assert late.plain.startswith("knows the class of 5 for certain by the estimate; proofs left 4 people open;")
-    assert Figures(0, row={"proved_most": 0, "unread": ({},)}).unproved == "proofs did not settle it"
+    assert Figures(0, row={"proved_most": 0, "unread": ({},)}).unproved == "more is stated than is read"
+    assert Figures(0, row={"proved_most": 0}).unproved == "proofs did not settle it"
 
 
 def test_a_limit_that_the_estimate_breaks_has_the_figure_that_is_proved(tmp_path: Path) -> None:
