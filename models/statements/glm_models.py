@@ -352,6 +352,8 @@ def fitted(model: Any, wanted: Wanted, reader: Reader, source: str) -> Converted
     if training is not None and not {"tolerance", "mean_tolerance"} & set(wanted.parameters):
         content = [_counted(each, source, wanted, classes, training, lost) for each in content]
     else:
+        if not {"weights", "tolerance", "mean_tolerance"} & {*own_keys, *keys}:
+            content = [{**each, **UNSHOWN} for each in content]
         lost += [UNWEIGHTED] * ("weights" not in keys) + [stopped_in(wanted)] * ("loss_tolerance" in keys)
     if isinstance(getattr(final, "class_weight", None), str) and "class_weight" not in wanted.parameters:
         lost.append(

@@ -146,6 +146,18 @@ def test_names_of_the_model_in_another_order_are_refused(stated: dict[str, list[
     assert [term.get("column") for term in said["terms"]] == [None, "age", "weight"]
 
 
+def test_a_fit_that_does_not_show_weights_of_rows_is_assumed_to_have_none() -> None:
+    x, y = PEOPLE[["age"]], (PEOPLE.y == "yes").astype(int)
+    model = LinearRegression().fit(x, y, sample_weight=PEOPLE.age**2)
+    known = {"target": "y", "classes": ["0", "1"]}
+    (said,) = maxent.convert(model, **known).statements[0].document["statements"]
+    assert said["assumed"] is True
+    people = x.assign(y=y)
+    plain = maxent.convert(LinearRegression().fit(x, y), train=people, **known)
+    assert "assumed" not in plain.statements[0].document["statements"][0]
+    assert satisfied(plain, people, "y")
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_a_lasso_tells_its_intercept_and_what_its_penalty_leaves(tmp_path: Path) -> None:
     """The intercept is solved for: the number of cases is exact, and weights of rows are noticed in the table."""
