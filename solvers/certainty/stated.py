@@ -312,7 +312,7 @@ def _words(program: Program, cells: Sequence[StatedCell]) -> Iterator[str]:
         many = "" if follow == len(known) else f"{follow} of "
         also = f", {many}which it does not print" if follow else ""
         if any(COEFFICIENT in cell.source for cell in group):  # a regression prints no number of people
-            also = f", {many}which has no coefficient" if column and follow else ""
+            also = f", {many}which follow{'s' * (follow == 1)} from others" if column and follow else ""
         yield f"{source}{beside * (follow > 0)} gives the number of {classes[klass]} {often}{also}: {small}"
 
 

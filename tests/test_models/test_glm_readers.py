@@ -306,7 +306,7 @@ def test_the_default_regression_gives_the_cases_of_every_category(tmp_path: Path
         assert said["exact"] == {4: 30, 3: 26}.get(digits, said["exact"])
         if digits == 4:  # the number without a coefficient, too
             least = min(n for name, n in truth.items() if name.startswith("region"))
-            words = f"gives the number of ill in every region, 1 of which has no coefficient: the smallest is {least}"
+            words = f"gives the number of ill in every region, 1 of which follows from others: the smallest is {least}"
             assert any(words in each for each in said["words"])
             assert said["smallest"] == min(truth.values())
         document = json.loads(Path(told).read_text(encoding="utf-8"))
