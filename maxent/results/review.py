@@ -807,8 +807,9 @@ def _rows(review: Review) -> Iterator[tuple[str, str]]:
     }
     for key in SHOWN:
         value = worse.get(key, row.get(key))
-        if value is not None:
-            title = "people in leaves of one class" if key == "homogeneous_individuals" else MEASURES[key].title
+        of_leaves = key == "homogeneous_individuals"
+        if value is not None and (review.release.published or not of_leaves):
+            title = "people in leaves of one class" if of_leaves else MEASURES[key].title
             yield title, MEASURES[key].text(value)
 
 
