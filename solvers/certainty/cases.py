@@ -190,12 +190,13 @@ class _Limit:
 def _explored(
     cases: SumCases, last: str, before: Bounds, prove: Prove, limit: _Limit
 ) -> tuple[Sequence[Bounds], Sequence[Bounds], bool]:
-    """Bounds of boxes that are done, of those that are left, and whether time ended; none of boxes of nobody.
+    """Bounds of boxes that are done, of those that are left, and whether the work ended; none of boxes of nobody.
 
     Only points are asked with all levels: of other boxes it matters whether anybody can be in them.
     """
     done: list[Bounds] = []
     union: tuple[FloatArray, FloatArray] | None = None
+    ended = False
     first = cases.first(limit.clock)
     waiting: list[tuple[Box, Bounds]] = [] if first is None else [(first, before)]
     while waiting:
@@ -220,10 +221,11 @@ def _explored(
             continue
         if not whole and _no_shares(piece, limit.clock):
             continue
+        ended |= found.status != "proved"
         done.append(found.bounds)
         low, high = found.bounds.low, found.bounds.high
         union = (low, high) if union is None else (np.minimum(union[0], low), np.maximum(union[1], high))
-    return done, [], False
+    return done, [], ended
 
 
 def _of_whole_people(piece: Program, known: Proved, who: BoolArray, clock: Clock) -> Proved:
@@ -247,8 +249,8 @@ def _of_whole_people(piece: Program, known: Proved, who: BoolArray, clock: Clock
         return replace(known, status="inconsistent")
     low = np.where(questions, found.low, -np.inf).astype(np.float64)
     high = np.where(questions, found.high, np.inf).astype(np.float64)
-    bounds = replace(bounds.narrowed(low, high), ended=found.ended)
-    return replace(known, bounds=bounds.stamped(known.bounds, INTEGER))
+    bounds = bounds.narrowed(low, high).stamped(known.bounds, INTEGER)
+    return replace(known, bounds=bounds, status="time_limit" if found.ended or found.late.any() else known.status)
 
 
 def contradict(program: Program, clock: Clock, some: Collection[Source], *, whole: bool = True) -> bool | None:

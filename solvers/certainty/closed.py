@@ -123,9 +123,10 @@ class ClassTotals:
         together = self._sum(self.members.inside) == np.diff(self.members.ends)
         people = self._sum(program.table.counts[who].astype(np.float64))
         stated = [c for c in program.linear if c.weights is None]  # what weighs cells says nothing of totals
+        plain = len(stated) == len(program.linear) and not program.release.target.register
         if program.release.target.register:
             stated += [left for c in stated if together[c.region] for left in _not_members(c, float(people[c.region]))]
-        if len(stated) == len(program.linear):  # as they are
+        if plain:
             table, region = program.rows, program.region_of
         else:
             table, region = statement_rows(stated, program.n_classes), np.array([c.region for c in stated], np.int64)

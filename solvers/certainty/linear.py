@@ -420,7 +420,13 @@ class BoundSearch:
         self._need = np.stack([self.ends.low[at], self.ends.high[at]])
         self._seen = np.stack([np.full(len(asked.pool), np.inf), np.full(len(asked.pool), -np.inf)])
         self._final = np.zeros((2, len(asked.pool)), bool)
-        self.ended = False  # whether the solver ended without an answer
+        self._unanswered = self._final.copy()
+
+    @property
+    def ended(self) -> bool:
+        """Whether the solver ended without an answer for an end, which nothing else settled."""
+        low, high = self.pools.low[self._at], self.pools.high[self._at]
+        return bool((self._unanswered & (low < high)).any())
 
     @property
     def _open(self) -> BoolArray:
@@ -444,14 +450,16 @@ class BoundSearch:
         number, each = int(self._open.sum()), (time.perf_counter() - begin) / max(program.solves - before, 1)
         what = f"{number:,} ends of bounds may need a linear program each"
         foretell(number * each, what, "a lower level takes less", self.clock)
-        while not self.ended and self.clock.stop() is None and (ends := self._open).any():
+        while self.clock.stop() is None and (ends := self._open).any():
             side, which = (int(i) for i in np.argwhere(ends)[0])
             aim = (self._below, self._aims)[side][which].toarray().ravel()
             vertex = program.largest(aim)
             if vertex is None:
                 break
             if vertex.point is None:
-                return self._without_point(program, vertex)
+                if not self._possible(program, vertex):
+                    return False
+                self._unanswered[side, which] = True
             self._final[side, which] = True
             self._learn(program.feasible, vertex)
         return True
@@ -465,21 +473,19 @@ class BoundSearch:
             if vertex is None:
                 return True
             if vertex.point is None:
-                return self._without_point(program, vertex)
+                return self._possible(program, vertex)
             self._learn(program.feasible, vertex)
             if number - self._open.sum() < max(1.0, WORTHWHILE * number):
                 return True
         return True
 
-    def _without_point(self, program: WarmProgram, vertex: Vertex) -> bool:
+    def _possible(self, program: WarmProgram, vertex: Vertex) -> bool:
         """Whether there can be a point, though the solver found none: its prices may prove that there is none."""
-        self.ended = not any(program.feasible.priced(sign * vertex.prices).contradiction for sign in (1.0, -1.0))
-        return self.ended
+        return not any(program.feasible.priced(sign * vertex.prices).contradiction for sign in (1.0, -1.0))
 
     def _learn(self, feasible: Feasible, vertex: Vertex) -> None:
         """Updates all questions with the point and the dual bounds of a solve."""
-        assert vertex.point is not None
-        if vertex.meets:
+        if vertex.point is not None and vertex.meets:
             value = self._aims @ vertex.point + self.asked.constant
             self._seen[0], self._seen[1] = np.minimum(self._seen[0], value), np.maximum(self._seen[1], value)
         self._prove(feasible.priced(vertex.prices))
