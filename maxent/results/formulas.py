@@ -177,7 +177,7 @@ def _sum(region: str, coef: Iterable[float], classes: tuple[str, ...]) -> str:
 
 
 def _weighted(constraint: Linear, row: int, classes: tuple[str, ...], region: str) -> str:
-    """``sum_c a_{c,x} m_{c,x}``, and the range of the coefficients a."""
+    """``sum_c a_{c,x} m_{c,x}``, what is weighed, in words, and the range of the coefficients a."""
     assert constraint.weights is not None
     terms, ranges = [], []
     for name, coef, weights in zip(classes, constraint.coef[row], constraint.weights.T, strict=True):
@@ -188,7 +188,7 @@ def _weighted(constraint: Linear, row: int, classes: tuple[str, ...], region: st
             ranges.append(rf"a_{{{at}}} \in [{_number(low)}, {_number(high)}]")
     body = rf"\sum_{{c \in {region}}} \bigl({' + '.join(terms)}\bigr)"
     said = _bounded(body, float(constraint.lower[row]), float(constraint.upper[row]))
-    return rf"{said} \quad \text{{with}} \quad {', '.join(ranges)}"
+    return rf"{said} \quad \text{{({escaped(constraint.says)})}} \quad \text{{with}} \quad {', '.join(ranges)}"
 
 
 def _bounded(body: str, low: float, high: float) -> str:

@@ -18,7 +18,7 @@ from maxent.models.statements.read import NUMBERED
 from maxent.models.tables.cells import value_in_words
 from maxent.solvers.certainty.bounds import WHOLE, Source, row_of, source_of
 from maxent.solvers.certainty.cases import cases_of, contradict
-from maxent.solvers.certainty.following import KnownGroup, groups_that_follow
+from maxent.solvers.certainty.following import TOGETHER, KnownGroup, groups_that_follow
 from maxent.solvers.certainty.integer import Fewest, contradicting_whole, fewest
 from maxent.solvers.certainty.settled import Settled
 from maxent.solvers.certainty.sums import SIZE, Misses, is_quick, sum_ends
@@ -285,12 +285,14 @@ def _inside(conditions: Sequence[tuple[str, BoolArray]], n_qi: int) -> BoolArray
 def _words(program: Program, cells: Sequence[StatedCell]) -> Iterator[str]:
     """A sentence for each source of numbers that are known, and each column of a regression."""
     classes = program.release.target.classes
-    beside = ", with the base rate," * any(said.kind == "marginal" for said in program.linear)
     sources: dict[tuple[str, str, int], list[StatedCell]] = {}
     for cell in cells:
         whole = cell.source.partition(", cell ")[0].partition(", rule ")[0].removesuffix(f"{COEFFICIENT}intercept")
         whole = whole.partition(NUMBERED)[0]
         sources.setdefault((*(_of_column(cell) or (whole, "")), cell.klass), []).append(cell)
+    alone = len({source for source, _, _ in sources} - {TOGETHER}) == 1 and not program.release.published
+    rated = any(said.kind == "marginal" for said in program.linear)
+    beside = (", with the base rate," if rated else "") if alone else ", with what else is published,"
     for (source, column, klass), group in sources.items():
         known = [cell for cell in group if cell.exact]
         numbers = [cell.low for cell in known if cell.low]
@@ -306,14 +308,16 @@ def _words(program: Program, cells: Sequence[StatedCell]) -> Iterator[str]:
                 if len(known) == len(group)
                 else f"in {len(known)} of {len(group)} values of {column}"
             )
-        small = f"it is {known[0].low:,}" if len(known) == 1 else f"the smallest is {min(numbers, default=0):,}"
+        apart = "zeros apart, " if len(numbers) < len(known) else ""
+        small = f"it is {known[0].low:,}" if len(known) == 1 else f"{apart}the smallest is {min(numbers, default=0):,}"
         small = small if numbers or len(known) == 1 else "0 in each"
         follow = sum(not cell.stated for cell in known)
         many = "" if follow == len(known) else f"{follow} of "
         also = f", {many}which it does not print" if follow else ""
         if any(COEFFICIENT in cell.source for cell in group):  # a regression prints no number of people
             also = f", {many}which follow{'s' * (follow == 1)} from others" if column and follow else ""
-        yield f"{source}{beside * (follow > 0)} gives the number of {classes[klass]} {often}{also}: {small}"
+        whole = f"{source}{beside * (follow > 0 and source != TOGETHER)}"
+        yield f"{whole} gives the number of {classes[klass]} {often}{also}: {small}"
 
 
 @dataclass(frozen=True, slots=True)

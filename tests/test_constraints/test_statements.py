@@ -529,6 +529,10 @@ def test_linked_tables_that_are_each_safe_are_not_together() -> None:
     assert alone == [3 + 2 + 1 + 2, 3 + 2 + 1 + 1]
     assert both["exact"] == 3 + 4 + 2 + 1  # K is what county-2 has beside N and the group of L and M; A and B remain
     assert both["follow"] == 3
+    assert any("with what else is published, gives" in each for each in both["words"])
+    assert not any(
+        "with what else" in each for by in ("county", "group") for each in told_of(frame, table(by))["words"]
+    )
 
 
 FRAME = pd.DataFrame({"region": list("nnss"), "age": [30.0, 40.0, 50.0, 60.0]})

@@ -164,6 +164,9 @@ def test_explain_and_audit_name_the_source(tmp_path: Path, capsys: Any) -> None:
     ]
     assert run(["explain", *call, "--latex"]) == 0
     assert "Figure 2" in capsys.readouterr().out
+    regression = str(D1.parent / "statements" / "regression.json")
+    assert run(["explain", regression, str(D1 / "qi.csv"), "--latex"]) == 0
+    assert r"\text{(sum that the coefficient of Gender=Male alone" in capsys.readouterr().out
     assert run(["audit", *call, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["statements"]["smallest"] == 2
 
