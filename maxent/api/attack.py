@@ -182,7 +182,7 @@ def audit_case(
 
 def _with_statements(found: Audit, program: Program, told: ToldApart, noticed: Noticed) -> Audit:
     """The attacks with what statements tell of the people of the table."""
-    from maxent.solvers.certainty.stated import cells_summary, stated_cells
+    from maxent.solvers.certainty.stated import cells_summary, open_numbers, stated_cells
 
     assert found.links is not None
     cells, complete = stated_cells(program)
@@ -218,7 +218,7 @@ def _with_statements(found: Audit, program: Program, told: ToldApart, noticed: N
     unread = [each for each in program.unread if not each.trees]
     left = [each.as_dict("not") for each in (*unread, *unread_in(noticed))]
     beside = {"statements": summary, **({"unread": left} if unread else {})}
-    return replace(found, beside=beside, stated=cells, contradictions=wrong)
+    return replace(found, beside=beside, stated=cells, open_numbers=open_numbers(program), contradictions=wrong)
 
 
 def _of_base_rate(program: Program, people: int, klass: int) -> bool:

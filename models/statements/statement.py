@@ -34,7 +34,10 @@ LARGEST, PLACES = 1e100, 400
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearStatement:
-    """``low <= sum_qx weights[q, x] m[q, x] <= high``, m being individuals; weights (n_qi,) are of class ``klass``."""
+    """``low <= sum_qx weights[q, x] m[q, x] <= high``, m being individuals; weights (n_qi,) are of class ``klass``.
+
+    ``suppressed``: the number is not printed.
+    """
 
     weights: FloatArray
     low: float
@@ -42,6 +45,7 @@ class LinearStatement:
     says: str
     klass: int | None = None
     source: str = ""
+    suppressed: bool = False
 
 
 class StatementKeys(Protocol):

@@ -137,7 +137,7 @@ class CrossTable:
             if cell.klass is None:
                 weights = np.repeat(weights[:, None], len(people.classes), axis=1)
             source = f"cell {', '.join(shown) or 'of all'}"
-            yield LinearStatement(weights, cell.low, cell.high, says, cell.klass, source)
+            yield LinearStatement(weights, cell.low, cell.high, says, cell.klass, source, not cell.printed)
 
 
 def _by(keys: Keys) -> Iterator[By]:

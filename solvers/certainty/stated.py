@@ -15,6 +15,8 @@ from maxent.models.arrays import BoolArray, IntArray
 from maxent.models.errors import Origin
 from maxent.models.packages import installed
 from maxent.models.statements.read import NUMBERED
+from maxent.models.statements.statement import CountsInCells
+from maxent.models.statements.sums import LinearSum
 from maxent.models.tables.cells import value_in_words
 from maxent.solvers.certainty.bounds import WHOLE, Source, row_of, source_of
 from maxent.solvers.certainty.cases import cases_of, contradict
@@ -110,6 +112,42 @@ def listed_cells(program: Program, worlds: list[IntArray]) -> tuple[tuple[Stated
         return cells, every and (asked or not left)
     cells, complete = _of_whole_people(program, cells, worlds)
     return cells, every and complete
+
+
+def open_numbers(program: Program) -> list[tuple[float, float]]:
+    """The fewest and most people of each class, and of the others beside them, that statements print and leave open.
+
+    By themselves, of counts, shares, rates and sums with one weight; others who are all suppressed are not printed.
+    """
+    ends: dict[tuple[str, bytes, frozenset[str]], tuple[float, float]] = {}
+    hidden, printed = set[tuple[str, bytes, str]](), set[tuple[str, bytes, str]]()
+    for document in program.release.statements:
+        people, told = document.people(program.table), document.target
+        rows = (
+            row
+            for one in document.statements
+            if isinstance(one.content, (CountsInCells, LinearSum))
+            for row in one.rows(people)
+        )
+        for row in rows:
+            held = row.weights != 0
+            if row.klass is None or not held.any() or (row.weights[held] != (weight := row.weights[held][0])).any():
+                continue
+            name, at = told.classes[row.klass], (told.name, held.tobytes())
+            (hidden if row.suppressed else printed).add((*at, name))
+            if row.suppressed:
+                continue
+            number, sides = float(people.counts[held].sum()), sorted((row.low / weight, row.high / weight))
+            low, high = max(np.ceil(sides[0] - WHOLE), 0.0), min(np.floor(sides[1] + WHOLE), number)
+            for of, least, most in (({name}, low, high), ({*told.classes} - {name}, number - high, number - low)):
+                if low > 0 or high < number:
+                    known = ends.get(key := (*at, frozenset(of)), (0.0, np.inf))
+                    ends[key] = max(known[0], least), min(known[1], most)
+    return [
+        (low, high)
+        for (*at, of), (low, high) in ends.items()
+        if low < high and not all((*at, name) in hidden - printed for name in of)
+    ]
 
 
 def _other_classes(found: Mapping[tuple[bytes, int], StatedCell], classes: int) -> dict[tuple[bytes, int], StatedCell]:

@@ -530,6 +530,60 @@ def test_counts_of_tables_are_judged_as_those_of_leaves(
     assert judged["MX111"] == statuses[0]
 
 
+@pytest.mark.parametrize(
+    ("said", "numbers"),
+    [
+        ([{"kind": "table", "count": 25, "base": 5}], {"ill": (21, 29), "others": (1, 9)}),
+        ([{"kind": "table", "count": 25, "base": 5, "rounding": "nearest"}], {"ill": (23, 27), "others": (3, 7)}),
+        ([{"kind": "table", "count": 15, "base": 5}], {"ill": (11, 19), "others": (11, 19)}),
+        ([{"kind": "table", "count": [24, 26]}], {"ill": (24, 26), "others": (4, 6)}),
+        ([{"kind": "share", "equals": "0.2"}], {"ill": (5, 7), "others": (23, 25)}),  # 4.5 to 7.5 of 30
+        ([{"kind": "share", "equals": "0.8"}], {"ill": (23, 25), "others": (5, 7)}),
+        ([{"kind": "rate", "equals": 200, "digits": -2, "per": 1000}], {"ill": (5, 7), "others": (23, 25)}),
+        ([{"kind": "linear", "weight": 1, "equals": 5, "within": 2}], {"ill": (3, 7), "others": (23, 27)}),
+        ([{"kind": "linear", "weight": -2, "equals": -50, "within": 4}], {"ill": (23, 27), "others": (3, 7)}),
+        ([{"kind": "linear", "at_least": 23}, {"kind": "linear", "at_most": 27}], {"ill": (23, 27), "others": (3, 7)}),
+        ([{"kind": "linear", "at_most": 27}], {"ill": (0, 27), "others": (3, 30)}),
+    ],
+)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_numbers_that_print_leaves_open_are_judged_with_the_others_beside_them(
+    said: list[dict[str, Any]], numbers: dict[str, tuple[int, int]], classes: int
+) -> None:
+    """Of 30 people in a group: the whole range below the limit fails, one that reaches into it cannot be told."""
+    statements: list[dict[str, Any]] = []
+    for each in said:
+        if each["kind"] == "table":
+            cell = {"at": ["a"], "class": "ill", "count": each["count"]}
+            more = {key: value for key, value in each.items() if key != "count"}
+            statements.append({**more, "by": ["g"], "cells": [cell]})
+        else:
+            statements.append({**each, "where": {"g": "a"}, "class": "ill"})
+    names = ["ill", "no", "maybe"][:classes]
+    target = {"name": "T", "classes": names}
+    release = parse_statements({"format": "maxent-statements/1", "target": target, "statements": statements}, "s.json")
+    people = pd.DataFrame({"g": ["a"] * 30 + ["b"] * 100})
+    for limit in (2, 4, 6, 8, 10):
+        found = maxent.check(release.release, people, {"limits": {"min_cell": limit, "min_stated_cell": limit}})
+        statuses = {row.finding.status for row in found.rows if row.check.id in ("MX102", "MX111")}
+        ends = numbers.values()
+        low, high = min((max(a, 1) for a, _ in ends), default=99), min((b for a, b in ends if a), default=99)
+        assert statuses == {"fail" if high < limit else "cannot_tell" if low < limit else "pass"}, (limit, found.lines)
+
+
+def test_others_who_are_suppressed_are_not_printed_unless_something_else_prints_them() -> None:
+    """20, rounded, of 27 people leave 5 to 7 who are suppressed; a share of these prints their number."""
+    cells = [{"at": ["a"], "class": "no", "count": 20}, {"at": ["a"], "class": "ill", "count": None}]
+    table = {"kind": "table", "by": ["g"], "cells": cells, "base": 5, "rounding": "nearest", "suppressed_below": 8}
+    share = {"kind": "share", "where": {"g": "a"}, "class": "ill", "equals": 0.2}
+    people = pd.DataFrame({"g": ["a"] * 27 + ["b"] * 100})
+    for said, status in (([table], "pass"), ([table, share], "fail")):
+        target = {"name": "T", "classes": ["ill", "no"]}
+        document = {"format": "maxent-statements/1", "target": target, "statements": said}
+        found = maxent.check(parse_statements(document, "s.json").release, people, {"limits": {"min_stated_cell": 8}})
+        assert [row.status for row in found.rows if row.check.id == "MX111"] == [status], found.lines
+
+
 def people_of(many: int) -> pd.DataFrame:
     """People with two columns, and a class that is about three times as frequent in one half as in the other."""
     i = np.arange(many)

@@ -117,10 +117,14 @@ class _Beside:
 
 
 def _printed(of: Matter) -> tuple[FloatArray, FloatArray]:
-    """Fewest and most people behind every printed number of a class in statements that leaves it open."""
-    said = (one for document in of.review.release.statements for one in document.statements)
-    numbers = (number for one in said for number in getattr(one.content, "numbers", ()))
-    open_ = [(low, high) for klass, low, high, _ in numbers if klass is not None and low < high]
+    """Fewest and most people of a class, or of the others beside them, of every printed number that leaves it open.
+
+    Without a table of the people, of counts and tables alone.
+    """
+    open_, said = of.review.audit.open_numbers, of.review.release.statements
+    if "statements" not in of.review.audit.beside:
+        numbers = (n for document in said for one in document.statements for n in getattr(one.content, "numbers", ()))
+        open_ = [(low, high) for klass, low, high, _ in numbers if klass is not None and low < high]
     low, high = np.array(open_, np.float64).reshape(-1, 2).T
     return low, high
 
@@ -541,9 +545,9 @@ CHECKS = (
         "MX111", "min_stated_cell", "smallest number of people that follows from statements", GROUP, _min_stated_cell,
         "The fewest people of a class, or of the others beside them, in a cell of a table (listed or not), a share, a "
         "rule or another statement beside trees, or in a group that none is about, such as the difference of two. The "
-        "number follows exactly from all that is published, as people are whole; a printed one that is rounded is "
-        "as small as it can be. It cannot be told where that was not settled "
-        "in ten seconds, or where statements tell more than 500 groups of people apart.",
+        "number follows exactly from all that is published, as people are whole; a printed one that is left open (a "
+        "rounded count, a share, a rate, a sum), and that of the others beside it, is as small as it can be. It cannot "
+        "be told where that was not settled in ten seconds, or where statements tell more than 500 groups apart.",
         "A regression with dummies, or margins beside suppressed cells, give small numbers that nobody printed.",
         f"Threshold of {ACRO}: 10; secondary suppression of {HANDBOOK}.",
         "Print fewer digits, suppress more cells, or leave a statement out: docs/statements.md.",
