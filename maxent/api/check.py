@@ -17,7 +17,7 @@ from maxent.api.estimate import Progress, Solving
 from maxent.api.review import review_subject
 from maxent.api.review_input import Subject, apart, files_of, named_by_statements, with_others
 from maxent.disclosure.ladder import ADVERSARIES, MEMBER, about, check_adversary
-from maxent.disclosure.limits import ADVERSARY, IDS, NO_DRAWS_ID, UNORDERED, Limits
+from maxent.disclosure.limits import ADVERSARY, IDS, NO_DRAWS_ID, ORDERED, UNORDERED, Limits
 from maxent.models.arguments import shorten
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, check_unused, invalid
 from maxent.models.formats.registry import open_published
@@ -165,6 +165,8 @@ def check_release(
     for rung in review.ladder:
         for row in named_rows(rung, policy.named.get(rung.adversary, Limits())):
             rows += (replace(row, off=policy.off.get(row.check.id, "") if row.check.key == MEMBER else ""),)
+    if ORDERED in named:  # an order that is taken to be unknown takes nothing back of who knows it
+        rows += tuple(replace(each, off="", adversary=ORDERED) for each in rows if each.off.startswith(UNORDERED))
     asked = AskedRecord(paths, recorded_options(said, solving, reading), said["title"], said["purpose"])
     return Checked(policy, rows, review, asked, inputs)
 

@@ -87,9 +87,10 @@ class Checked(Exchanged, Summarised, RecordedReview):
 
     @property
     def _told(self) -> list[tuple[str, Status]]:
-        """Whom each check that counts is about, and its status, without those that every policy has."""
-        always = {BY_KEY[key].id for key in ALWAYS}
-        return [(row.adversary, row.status) for row in self.rows if not row.off and row.check.id not in always]
+        """Whom each check that counts is about, and its status, without those that every policy has of the table."""
+        always = {(BY_KEY[key].id, ADVERSARY) for key in ALWAYS}
+        told = ((row.check.id, row.adversary, row.status) for row in self.rows if not row.off)
+        return [(whom, status) for id_, whom, status in told if (id_, whom) not in always]
 
     @cached_property
     def ladder(self) -> tuple[Rung, ...]:

@@ -1420,6 +1420,25 @@ def test_a_limit_and_its_rung_have_one_figure_where_the_order_is_unknown() -> No
     assert proved_of({**judged, "worst_case": {"certain": 0, "why": "late"}}) is None
 
 
+def test_draws_fail_a_check_that_names_the_rows_whatever_is_known_of_their_order(tmp_path: Path) -> None:
+    """The check, its rung and the review say one thing; without a limit on the rows that of draws is taken back."""
+    model, X, y = drawn_trees(RandomForestClassifier(2, max_depth=1, random_state=0))
+    unknown = {"rows": "unknown", "rows_reason": "shuffled"}
+    limits: dict[str, Any] = {"max_certain": 60}
+    reviewed = maxent.review(model, X, y, qi=["A", "B"], **limits, rows_unknown="shuffled")
+    release, qi, truth = (tmp_path / name for name in ("forest.json", "qi.csv", "truth.csv"))
+    reviewed.release.save(release)
+    X.to_csv(qi, index=False)
+    X.assign(y=y).to_csv(truth, index=False)
+    for named, status in (({}, "pass"), ({"rows": {"max_certain": 60}}, "fail")):
+        found = maxent.check(release, qi, {"limits": limits | named, "adversary": unknown}, truth=truth)
+        drawn = [(row.adversary, row.status, bool(row.off)) for row in found.rows if row.check.id == "MX406"]
+        assert drawn == [("table", "fail", True), *[("rows", "fail", False)] * bool(named)]
+        assert (found.status, rung(found, "table").status) == (status, "pass"), found.lines
+        assert rung(found, "rows").status == (status if named else "not_assessed")
+    assert found.summary["verdict"]["adversary"] == "rows"
+
+
 def test_nobody_is_proved_where_choices_of_splits_may_tell_of_somebody() -> None:
     model, X, y = drawn_trees(RandomForestClassifier(2, max_depth=1, random_state=0))
     X = X.assign(B=X["A"] + np.arange(60) % 7)
