@@ -501,7 +501,6 @@ def unread_beside(release: Release, members: bool, origins: Container[str]) -> I
         return
     from maxent.models.statements.glm import Coefficients
     from maxent.models.statements.read import NOT_OF_MEMBERS
-    from maxent.models.statements.rules import RuleListStatement
 
     for said in release.statements:
         for each in said.statements:
@@ -510,12 +509,11 @@ def unread_beside(release: Release, members: bool, origins: Container[str]) -> I
                 yield f"{each.kind} {where}, as {NOT_OF_MEMBERS[each.kind]}"
             elif isinstance(each.content, Coefficients) and each.content.fit.assumed:
                 yield f"where the fit stopped {where}, which is assumed: proofs hold as far as that does"
-            elif isinstance(each.content, RuleListStatement):
-                rules = ((f"rule {i}", rule) for i, rule in enumerate(each.content.rules, 1))
-                stated = [name for name, rule in rules if rule.n and rule.correct is not None]
-                if any(f"{said.name}, {each.source}, {name}" not in origins for name in stated):
-                    why = "as printed thresholds leave open whom they cover, or people lack values"
-                    yield f"numbers of rules {where}, {why}"
+            elif any(
+                f"{said.name}, {each.source}, {name}" not in origins for name in getattr(each.content, "numbered", ())
+            ):
+                why = "as printed thresholds leave open whom they cover, or people lack values"
+                yield f"numbers of rules {where}, {why}"
 
 
 # Compiles several releases about overlapping people into one program.

@@ -460,7 +460,7 @@ class _Once:
         self._mark = np.random.default_rng(1).integers(2**63, size=len(context.cells), dtype=np.uint64)
 
     def first(self, tree: int, places: IntArray, some: Sequence[int], told: Sequence[int]) -> list[int]:
-        """Those of ``some`` of the statements whose rows, by their numbers ``told``, no other has about these cells."""
+        """Those of ``some`` statements that are new: none before has the same row, ``told``, about these cells."""
         held = self._context.cells.trees[tree]
         up_to = np.concatenate([np.zeros(1, np.uint64), np.cumsum(self._mark[held.order])])
         number = np.array(told, np.uint64) * _APART

@@ -375,7 +375,7 @@ class Program:
 
     @cached_property
     def placed(self) -> IntArray:
-        """The tree and the place of each region, -1 of those that are no place, shape (n_regions, 2)."""
+        """The tree and the place of each region, shape (n_regions, 2); -1 and -1 for a region that is no place."""
         return np.array([place or (-1, -1) for place in self.regions.places], np.int64).reshape(-1, 2)
 
     @cached_property

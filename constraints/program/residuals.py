@@ -12,17 +12,14 @@ from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
 
+from maxent.constraints.program.cells import Sums, TreeCells
 from maxent.constraints.program.impurity import PHI_OF
+from maxent.constraints.program.program import Program
 from maxent.models.arrays import TINY, FloatArray, IntArray, run_ends
-
-if TYPE_CHECKING:
-    from maxent.constraints.program.cells import Sums, TreeCells
-    from maxent.constraints.program.program import Program
 
 # The only measure that split information is for.
 RATIO = "gain_ratio"

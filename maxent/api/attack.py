@@ -218,11 +218,11 @@ def _with_statements(found: Audit, program: Program, told: ToldApart, noticed: N
     unread = [each for each in program.unread if not each.trees]
     left = [each.as_dict("not") for each in (*unread, *unread_in(noticed))]
     beside = {"statements": summary, **({"unread": left} if unread else {})}
-    return replace(found, beside=beside, stated=cells, open_numbers=open_numbers(program), contradictions=wrong)
+    return replace(found, beside=beside, stated=cells, open_numbers=open_numbers(program, cells), contradictions=wrong)
 
 
 def _of_base_rate(program: Program, people: int, klass: int) -> bool:
-    """Whether the number of people of a class in the whole table, which nobody has to publish, tells that of some."""
+    """Whether the number of a class in the whole table, the base rate, tells its number in a group of ``people``."""
     totals = [row.lower[klass] for row in program.linear if row.kind == "marginal"]
     return any(people == program.individuals or total in (0, program.individuals) for total in totals)
 

@@ -112,6 +112,13 @@ def named_files(files: Mapping[str, str | None], columns: int) -> dict[str, str 
     }
 
 
+def _beside(path: str, *, public: bool) -> str:
+    """The file beside a dossier that has its numbers, see `maxent.results.html_report.dossier.numbers_beside`."""
+    from maxent.results.html_report.dossier import numbers_beside
+
+    return numbers_beside(path, public=public)
+
+
 @dataclass(frozen=True, slots=True)
 class AskedDossier:
     """The dossiers that are asked for: whole, and without people."""
@@ -123,14 +130,12 @@ class AskedDossier:
 
     def files(self, columns: int = 1, *, numbers: bool = True) -> dict[str, str | None]:
         """Where they go, by their options, a file for each column; refused where ``numbers`` cannot stand beside."""
-        from maxent.results.html_report.dossier import numbers_beside
-
         if not self.asked:
             check_unused("a dossier: --dossier FILE.html", author=self.author, organisation=self.organisation)
         own = named_files({"--dossier": self.dossier, "--dossier-public": self.dossier_public}, columns)
         for option, path in own.items():
             if numbers and path is not None and (self.dossier is None or "public" not in option):
-                numbers_beside(path, public="public" in option)
+                _beside(path, public="public" in option)
         return own
 
     @property
@@ -145,8 +150,6 @@ class AskedDossier:
 
     def write(self, found: Any, texts: Mapping[str, str], *, numbers: bool = True) -> None:
         """Write them of a result; ``numbers``: whether their numbers stand beside them, as there is no record."""
-        from maxent.results.html_report.dossier import numbers_beside
-
         more = {"author": self.author or "", "organisation": self.organisation or ""}
         if self.dossier is not None:
             found.dossier(self.dossier, **texts, **more, numbers=numbers)
@@ -154,7 +157,7 @@ class AskedDossier:
             alone = numbers and self.dossier is None
             found.dossier(self.dossier_public, public=True, **texts, **more, numbers=alone)
             if alone:
-                beside = numbers_beside(self.dossier_public, public=True)
+                beside = _beside(self.dossier_public, public=True)
                 tell(f"{beside}, the record beside the public dossier, describes people: do not publish it")
 
 

@@ -82,7 +82,7 @@ def in_truth(
 
 
 def shared(p: FloatArray) -> FloatArray:
-    """The most likely class of each row as a guess, shape (n, n_classes): of several alike, each as often."""
+    """The guess of each row, shape (n, n_classes): its likeliest class; several that are as likely share it equally."""
     likeliest = p >= p.max(axis=1, keepdims=True) - TOLERANCE
     return np.asarray(likeliest / likeliest.sum(axis=1, keepdims=True))
 

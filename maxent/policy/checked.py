@@ -87,7 +87,7 @@ class Checked(Exchanged, Summarised, RecordedReview):
 
     @property
     def _told(self) -> list[tuple[str, Status]]:
-        """Whom each check that counts is about, and its status, without those that every policy has of the table."""
+        """Whom each check that counts is about, and its status. What every policy asks of the table does not count."""
         always = {(BY_KEY[key].id, ADVERSARY) for key in ALWAYS}
         told = ((row.check.id, row.adversary, row.status) for row in self.rows if not row.off)
         return [(whom, status) for id_, whom, status in told if (id_, whom) not in always]

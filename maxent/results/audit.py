@@ -502,8 +502,8 @@ class Audit(AttackReport, Findings):
     classes, and ``targets`` has the attacks on each column by its name. ``beside`` has what the findings are compared
     with, and those of some classes alone, by the keys of the summary; ``mended`` searches for what would pass limits,
     and ``drawing`` is how far somebody comes who computes draws; ``parts`` has people who are taken in parts.
-    ``stated`` are numbers of people that statements beside trees are about, ``open_numbers`` ends of those that these
-    print and leave open.
+    ``stated`` are the numbers of people that statements beside trees are about. ``open_numbers`` are the fewest and the
+    most people that printed numbers leave possible, where that is more than one number.
     """
 
     kept_as = AUDIT

@@ -79,7 +79,7 @@ class Wanted:
             return None
 
     def named_classes(self, names: Iterable[str]) -> tuple[str, ...]:
-        """The classes of the caller, else ``names``: as many as the model has, and not these in another order."""
+        """The classes that the caller gives, else ``names``. Another number, or another order of these, is refused."""
         own = tuple(names)
         given = own if self.classes is None else self.classes
         if len(given) != len(own):
@@ -89,7 +89,7 @@ class Wanted:
         return given
 
     def named_features(self, names: Iterable[str]) -> tuple[str, ...]:
-        """The columns of the caller, else ``names``, those of the model: not these in another order."""
+        """The columns that the caller gives, else ``names`` of the model. Another order of these is refused."""
         own = tuple(names)
         _check_order("features", self.features or own, own)
         return self.features or own

@@ -48,7 +48,7 @@ LEAST = 64 * EPS
 _STOPS = ("mean_tolerance", "mean_gap", "loss_tolerance", "deviance_tolerance", "assumed")
 # What a fit of PMML is held to by the training table: the tolerance that scikit-learn has by default.
 _HELD = {"mean_tolerance": 1e-4, "assumed": True}
-# What is said of a linear fit of which nothing shows that it is plain: without penalty, weights of rows and offset.
+# What is said of a fit where nothing shows that it has no penalty, no weights of rows and no offset.
 UNSHOWN = {"assumed": True}
 
 

@@ -244,7 +244,7 @@ class StatementDocument:
 
     @property
     def notes(self) -> Iterator[str]:
-        """What is silent about what it is taken for."""
+        """Notes on suppressed cells that do not say what they may be."""
         for each in self.statements:
             if isinstance(each.content, CrossTable) and (n := each.content.unlimited):
                 cells = f"{n:,} suppressed cell{'s' if n > 1 else ''} ({self.name}, {each.source})"

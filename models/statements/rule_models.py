@@ -162,7 +162,7 @@ def _check(text: RuleText, ordered: bool) -> None:
 
 
 def _placed(training: TrainingColumns, test: Rule, within: float) -> Rule | None:
-    """A test by the value that its limit is; None where several are near it."""
+    """A test with the value that its limit was rounded from; None where several are near it."""
     column = training.frame.columns.get(test["column"])
     if column is None or not within or not holds_numbers(column):
         return test

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maxent.models.arrays import BoolArray, FloatArray
 from maxent.models.statements.statement import SIGNS, Keys, LinearStatement, StatementPeople, Test, Where
 
 if TYPE_CHECKING:
     from typing import Self
-
-    from maxent.models.arrays import BoolArray, FloatArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +77,13 @@ class RuleListStatement:
         known = keys.text("missing", "uncovered", ("uncovered", "unknown")) == "uncovered"
         return cls(ordered, tuple(rules), default, known, keys.number("within", 0.0, 0.0) if "within" in keys else 0.0)
 
+    @property
+    def numbered(self) -> Iterator[str]:
+        """The names of the rules, and of the default, that state how many people have a class."""
+        named = {f"rule {i}": rule for i, rule in enumerate(self.rules, 1)}
+        named |= {} if self.default is None else {"default": self.default}
+        return (name for name, rule in named.items() if rule.n and rule.correct is not None)
+
     def rows(self, people: StatementPeople) -> Iterator[LinearStatement]:
         """The rows of each rule, then those of the people whom none covers."""
         tested = dict.fromkeys(test.column for rule in self.rules for test in rule.where.tests)
@@ -96,7 +102,7 @@ class RuleListStatement:
             yield from _covered(people, left, self.default, "the default", "default")
 
     def _placed(self, where: Where, people: StatementPeople) -> Where | None:
-        """The tests of a rule by the values that their limits are; None where these are not known."""
+        """The tests of a rule, each limit as the value that it was rounded from; None where one is not known."""
         tests = []
         for test in where.tests:
             values = people.numbers(test.column)[people.counts > 0] if self.within and test.limits else np.empty(0)
@@ -108,7 +114,7 @@ class RuleListStatement:
 
 
 def placed(limit: float, values: FloatArray, within: float) -> float | None:
-    """The one value that a limit was printed of, itself where none is near; None of several."""
+    """The value that a limit was rounded from: the one near it, itself where none is; None where several are."""
     near = np.unique(values[np.abs(values - limit) <= within])
     return None if len(near) > 1 else float(near[0]) if len(near) else limit
 

@@ -190,9 +190,10 @@ class _Limit:
 def _explored(
     cases: SumCases, last: str, before: Bounds, prove: Prove, limit: _Limit
 ) -> tuple[Sequence[Bounds], Sequence[Bounds], bool]:
-    """Bounds of boxes that are done, of those that are left, and whether the work ended; none of boxes of nobody.
+    """Bounds of the boxes that are done, bounds of those that are left, and whether the work ended before its time.
 
-    Only points are asked with all levels: of other boxes it matters whether anybody can be in them.
+    Boxes of nobody are left out. Only points are asked with all levels: of other boxes it matters whether anybody can
+    be in them.
     """
     done: list[Bounds] = []
     union: tuple[FloatArray, FloatArray] | None = None

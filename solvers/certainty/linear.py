@@ -32,7 +32,7 @@ from maxent.solvers.dual.overlapping import quiet_highs
 # numerical algorithms", 2002, section 3.1).
 
 EPSILON = float(np.finfo(np.float64).eps)
-# Share of its size by which the sides of a row cross where rows that are alike contradict each other.
+# Sides of a row that cross by at most this share of its size cross by rounding; by more, rows contradict each other.
 CROSSED = 1e-9
 
 
@@ -424,7 +424,7 @@ class BoundSearch:
 
     @property
     def ended(self) -> bool:
-        """Whether the solver ended without an answer for an end, which nothing else settled."""
+        """Whether the solver gave no answer for an end, and nothing else settled it."""
         low, high = self.pools.low[self._at], self.pools.high[self._at]
         return bool((self._unanswered & (low < high)).any())
 

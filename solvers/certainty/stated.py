@@ -114,11 +114,13 @@ def listed_cells(program: Program, worlds: list[IntArray]) -> tuple[tuple[Stated
     return cells, every and complete
 
 
-def open_numbers(program: Program) -> list[tuple[float, float]]:
-    """The fewest and most people of each class, and of the others beside them, that statements print and leave open.
+def open_numbers(program: Program, known: Sequence[StatedCell] = ()) -> list[tuple[float, float]]:
+    """The fewest and the most people whom printed numbers leave possible: of a class, and of the others beside it.
 
-    By themselves, of counts, shares, rates and sums with one weight; others who are all suppressed are not printed.
+    They are those of counts, shares, rates and sums with one weight, each by itself. Numbers that are ``known``, for
+    they follow from everything together, leave nothing open. Others who are all suppressed are not printed.
     """
+    settled = {(cell.cells.tobytes(), program.release.target.classes[cell.klass]) for cell in known if cell.exact}
     ends: dict[tuple[str, bytes, frozenset[str]], tuple[float, float]] = {}
     hidden, printed = set[tuple[str, bytes, str]](), set[tuple[str, bytes, str]]()
     for document in program.release.statements:
@@ -135,14 +137,14 @@ def open_numbers(program: Program) -> list[tuple[float, float]]:
                 continue
             name, at = told.classes[row.klass], (told.name, held.tobytes())
             (hidden if row.suppressed else printed).add((*at, name))
-            if row.suppressed:
+            if row.suppressed or (np.flatnonzero(held[program.cells.owner]).tobytes(), name) in settled:
                 continue
             number, sides = float(people.counts[held].sum()), sorted((row.low / weight, row.high / weight))
             low, high = max(np.ceil(sides[0] - WHOLE), 0.0), min(np.floor(sides[1] + WHOLE), number)
             for of, least, most in (({name}, low, high), ({*told.classes} - {name}, number - high, number - low)):
                 if low > 0 or high < number:
-                    known = ends.get(key := (*at, frozenset(of)), (0.0, np.inf))
-                    ends[key] = max(known[0], least), min(known[1], most)
+                    before = ends.get(key := (*at, frozenset(of)), (0.0, np.inf))
+                    ends[key] = max(before[0], least), min(before[1], most)
     return [
         (low, high)
         for (*at, of), (low, high) in ends.items()

@@ -238,7 +238,7 @@ class Systems:
 
 
 def _ordered(pattern: Pattern, values: FloatArray) -> _Places:
-    """The places, in an order that keeps the factors sparse. It is found once, with factors of which all is dropped."""
+    """The places, in an order that keeps the factors sparse: it is found once, by factors that keep no entry."""
     from scipy.sparse.linalg import spilu
 
     places = _Places.of_pattern(pattern)

@@ -584,6 +584,22 @@ def test_others_who_are_suppressed_are_not_printed_unless_something_else_prints_
         assert [row.status for row in found.rows if row.check.id == "MX111"] == [status], found.lines
 
 
+def test_a_printed_range_that_the_margin_settles_leaves_nothing_open() -> None:
+    """Of 5 ill people 5 are in one group: the range of the other is 0, one zero; without the margin it is not known."""
+    cells: list[dict[str, Any]] = [
+        {"at": ["a"], "class": "ill", "count": 5},
+        {"at": ["b"], "class": "ill", "count": [0, 2]},
+    ]
+    people = pd.DataFrame({"g": ["a"] * 20 + ["b"] * 20})
+    for more, status in (([{"at": ["*"], "class": "ill", "count": 5}], "pass"), ([], "cannot_tell")):
+        said = [{"kind": "table", "by": ["g"], "cells": [*cells, *more]}]
+        target = {"name": "T", "classes": ["ill", "no"]}
+        document = {"format": "maxent-statements/1", "target": target, "statements": said}
+        limits = {"max_stated_zeros": 1 if more else 0}
+        found = maxent.check(parse_statements(document, "s.json").release, people, {"limits": limits})
+        assert [row.status for row in found.rows if row.check.id == "MX112"] == [status], found.lines
+
+
 def people_of(many: int) -> pd.DataFrame:
     """People with two columns, and a class that is about three times as frequent in one half as in the other."""
     i = np.arange(many)

@@ -1396,11 +1396,11 @@ def test_where_everybody_is_of_one_class_a_rung_counts_whom_limits_count(adversa
     assert (checked.found, checked.origin, checked.base) == (7, "truth", None)  # not by a base rate that nobody knows
 
 
-def drawn_trees(model: Any) -> tuple[Any, pd.DataFrame, pd.Series]:
-    """A model of 60 people, whose choices of splits give away nobody's class in the worst case."""
+def drawn_trees(model: Any, people: int = 60) -> tuple[Any, pd.DataFrame, pd.Series]:
+    """A model of people, whose choices of splits give away nobody's class in the worst case."""
     dice = np.random.default_rng(0)
-    X = pd.DataFrame({name: dice.integers(0, 2, 60) for name in "AB"})
-    y = pd.Series(np.where(dice.random(60) < 0.4, "p", "q"), name="y")
+    X = pd.DataFrame({name: dice.integers(0, 2, people) for name in "AB"})
+    y = pd.Series(np.where(dice.random(people) < 0.4, "p", "q"), name="y")
     return model.fit(X, y), X, y
 
 
@@ -1422,15 +1422,16 @@ def test_a_limit_and_its_rung_have_one_figure_where_the_order_is_unknown() -> No
 
 def test_draws_fail_a_check_that_names_the_rows_whatever_is_known_of_their_order(tmp_path: Path) -> None:
     """The check, its rung and the review say one thing; without a limit on the rows that of draws is taken back."""
-    model, X, y = drawn_trees(RandomForestClassifier(2, max_depth=1, random_state=0))
+    model, X, y = drawn_trees(RandomForestClassifier(2, max_depth=1, random_state=0), people=12)
     unknown = {"rows": "unknown", "rows_reason": "shuffled"}
-    limits: dict[str, Any] = {"max_certain": 60}
-    reviewed = maxent.review(model, X, y, qi=["A", "B"], **limits, rows_unknown="shuffled")
+    limits: dict[str, Any] = {"max_certain": 12}
+    reviewed = maxent.review(model, X, y, qi=["A", "B"], **limits, rows_unknown="shuffled", adversary="rows")
+    assert reviewed.verdict().status == "fail"
     release, qi, truth = (tmp_path / name for name in ("forest.json", "qi.csv", "truth.csv"))
     reviewed.release.save(release)
     X.to_csv(qi, index=False)
     X.assign(y=y).to_csv(truth, index=False)
-    for named, status in (({}, "pass"), ({"rows": {"max_certain": 60}}, "fail")):
+    for named, status in (({}, "pass"), ({"rows": {"max_certain": 12}}, "fail")):
         found = maxent.check(release, qi, {"limits": limits | named, "adversary": unknown}, truth=truth)
         drawn = [(row.adversary, row.status, bool(row.off)) for row in found.rows if row.check.id == "MX406"]
         assert drawn == [("table", "fail", True), *[("rows", "fail", False)] * bool(named)]

@@ -13,6 +13,7 @@ import maxent
 from maxent.api.convert import converted, wanted_of
 from maxent.api.estimate import compile_release
 from maxent.models.errors import InvalidInput
+from maxent.models.statements.read import parse_statements
 from tests.support.satisfied import satisfied
 from tests.support.search import cases
 
@@ -308,8 +309,13 @@ def test_thresholds_are_the_values_that_weka_rounded(tmp_path: Path, u: list[flo
     wanted = wanted_of("class", ["no", "yes"], train=tmp_path / "train.csv" if train else None)
     release = converted(path, wanted).release
     assert satisfied(release, people, "class") == rows
-    unread = [each.what for each in compile_release(release, people[["u"]]).unread]
-    assert any("thresholds leave open" in each for each in unread) is not bool(rows)
+    document = json.loads(json.dumps(release.statements[0].document))
+    said = document["statements"][0]
+    said["rules"] = [{key: said["rules"][0][key] for key in ("if", "label")}]
+    said |= {"default": "no", "default_n": 1, "default_correct": 1}  # which alone states numbers
+    for each in (release, parse_statements(document, "s.json").release):
+        unread = compile_release(each, people[["u"]]).unread
+        assert any("thresholds leave open" in one.what for one in unread) is not bool(rows)
 
 
 def test_rules_counted_in_parts_say_nothing_where_values_are_missing() -> None:

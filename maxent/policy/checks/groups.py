@@ -117,9 +117,9 @@ class _Beside:
 
 
 def _printed(of: Matter) -> tuple[FloatArray, FloatArray]:
-    """Fewest and most people of a class, or of the others beside them, of every printed number that leaves it open.
+    """The fewest and the most people whom printed numbers leave possible: of a class, and of the others beside it.
 
-    Without a table of the people, of counts and tables alone.
+    Without a table of the people these are known of counts and tables alone.
     """
     open_, said = of.review.audit.open_numbers, of.review.release.statements
     if "statements" not in of.review.audit.beside:

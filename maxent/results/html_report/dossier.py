@@ -393,9 +393,9 @@ def _facts(review: DossierReview, release: ReleaseView) -> Iterator[tuple[str, s
 
 
 def _worst_off(review: DossierReview, release: ReleaseView, ladder: Sequence[Rung]) -> Iterator[WorstOff]:
-    """Whoever is worst off for an adversary for whom a limit is broken, else for any that is judged, and the table.
+    """Whoever is worst off for the adversary that decides, then for each other one that is judged or has a register.
 
-    Then whoever else is for others who are judged, and for one with a register.
+    An adversary for whom a limit is broken decides; without one, any that is judged, or has the table.
     """
     there = [rung for rung in ladder if not rung.figures.missing]
     own, *_ = (rung for rung in there if rung.adversary in ("table", "rows"))

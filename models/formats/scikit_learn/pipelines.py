@@ -760,9 +760,9 @@ def input_number(name: str | None) -> int:
 
 
 def _asked(nodes: Columns) -> tuple[list[Asked], IntArray]:
-    """The tests over a model's input, with whether what is missing goes left, if it says; and which each inner node is.
+    """The tests over a model's input, and the index of the test of each inner node.
 
-    Those of numbers are there once: of a forest few differ.
+    Each test says whether missing values go left, if the model says so. Tests of numbers that are equal are one.
     """
     inner = nodes.inner
     first = nodes.branch_ends[inner]
