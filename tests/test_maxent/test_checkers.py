@@ -110,9 +110,9 @@ def test_a_skops_file_states_the_settings_of_its_training(tmp_path: Path, how: A
     assert plain.rows[0].status == "cannot_tell"
 
 
-@pytest.mark.parametrize("odd", ["8", "None", float("nan"), True, [3]])
+@pytest.mark.parametrize("odd", ["8", "None", float("nan"), True, [3], -3])
 @pytest.mark.parametrize("name", ["max_depth", "min_samples_leaf"])
-def test_settings_that_are_no_numbers_tell_nothing_of_risk(name: str, odd: Any) -> None:
+def test_values_that_are_no_settings_tell_nothing_of_risk(name: str, odd: Any) -> None:
     """Unless what is stated beside them leaves no region."""
     stated = {"model": "DecisionTreeClassifier", "max_depth": 9, "min_samples_leaf": 3, "min_samples_split": 2}
     matter: Any = SimpleNamespace(

@@ -17,8 +17,8 @@ Condition = Callable[[Any], bool | None]  # None: a value that it is not about
 
 
 def _in(low: float, high: float) -> Condition:
-    """Above ``low`` and at most ``high``."""
-    return lambda value: low < value <= high if _is_number(value) else None
+    """Above ``low`` and at most ``high``; no setting is below 0."""
+    return lambda value: low < value <= high if _is_number(value) and value >= 0 else None
 
 
 def _is_number(value: object) -> bool:
