@@ -279,6 +279,7 @@ def convert_model(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> 
     """Read a model that a tool wrote, a file or a folder, as a release."""
     chosen = reader_for(path, reader.reading.format)
     source = shown_path(path)
+    release = None if chosen.convert else chosen.read(path, reader)  # first, as a file may not be there
     if problems := parameter_problems(wanted.parameters, chosen.parameters, chosen.name):
         raise InvalidInput("options", problems)
     if chosen.convert is not None:
@@ -290,7 +291,6 @@ def convert_model(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> 
             parted = parts_in_words(found.release.trees)
             found = replace(found, lost=(*found.lost, PARTED if parted else DECIDED))
         return replace(found, release=named_release(found.release, source, reader), format=chosen.name)
-    release = chosen.read(path, reader)
     if not isinstance(release, Release):
         raise invalid(source, "file", "format", "a model", chosen.words)
     if wanted.target not in (None, release.target.name):

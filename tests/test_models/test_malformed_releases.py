@@ -12,6 +12,7 @@ from support import documents
 from support.calls import refusal, refused
 from support.documents import REMOVE, release_document
 
+import maxent
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.files import json_files as strict_json
 from maxent.models.formats.maxent_json.read import parse_release, release_schema
@@ -433,6 +434,8 @@ def test_deep_nesting_in_a_field_is_refused_and_not_followed(tmp_path):
 def test_a_path_that_holds_no_file_is_refused(name, found, tmp_path):
     with pytest.raises(InvalidInput, match=f"file: path: expected a file that can be read, found .*{found}"):
         load_release(os.path.join(tmp_path, name))
+    with pytest.raises(InvalidInput, match=found):  # whatever else is asked of it
+        maxent.convert(os.path.join(tmp_path, name), parameters={"tolerance": "1e-3"})
 
 
 def test_a_file_without_permission_is_refused(tmp_path, monkeypatch):
