@@ -160,6 +160,10 @@ class Internal:
         return len(self.codes)
 
 
+# What is said of contradictory statements of which some might be left out.
+UNPROVED = " (there was no time to prove that none of these can be left out)"
+
+
 @dataclass(frozen=True, slots=True)
 class Contradiction:
     """A statement that the adversary's table, or another statement, contradicts, and by how much."""

@@ -11,7 +11,7 @@ from maxent.api import options
 from maxent.constraints.compiler import check_options, compile_program, has_likelihood, unread_beside_draws
 from maxent.constraints.kinds.context import Noise
 from maxent.constraints.kinds.registry import knowledge as choices_of_knowledge
-from maxent.constraints.program.program import Program
+from maxent.constraints.program.program import UNPROVED, Program
 from maxent.models.arguments import shorten
 from maxent.models.errors import ARGUMENT, Check, InvalidInput, NoAnswerInTime, Origin, Problem, unchecked
 from maxent.models.files.json_files import uncollected
@@ -187,17 +187,22 @@ def false_of(case: Case, program: Program) -> Iterator[FalseStatement]:
 
 def stated_problems(program: Program) -> list[Problem]:
     """The same problems. Whole people are asked where fractions show none, and numbers of people are left open."""
-    problems = [*contradiction_problems(program)]
+    problems = [*contradiction_problems(program, shown=None)]
     if problems or not program.release.statements:
         return problems
     from maxent.solvers.certainty.stated import listed_cells, may_contradict_whole
 
     whole = may_contradict_whole(program, complete=listed_cells(program, [])[1])
-    return [*contradiction_problems(program, whole=True)] if whole else []
+    return [*contradiction_problems(program, whole=True, shown=None)] if whole else []
 
 
 def contradiction_problems(
-    program: Program, clock: Clock | None = None, *, whole: bool = False, case: Case | None = None
+    program: Program,
+    clock: Clock | None = None,
+    *,
+    whole: bool = False,
+    case: Case | None = None,
+    shown: int | None = SHOWN,
 ) -> Iterator[Problem]:
     """A problem for each of the fewest statements that contradict each other or the table; none where none does."""
     if not program.release.statements:
@@ -217,7 +222,7 @@ def contradiction_problems(
     false = {} if case is None else {(str(each.origin), each.says): each.true for each in false_of(case, program)}
     said = sorted(wrong.said, key=lambda each: (str(each[0]), each[1]) not in false)
     places = [_place(program, origin) for origin, _ in said]
-    for i, (place, (origin, says)) in enumerate(zip(places[:SHOWN], said, strict=False)):
+    for i, (place, (origin, says)) in enumerate(zip(places[:shown], said, strict=False)):
         true = false.get((str(origin), says))
         beside = [at + f" ({other})" * (places.count(at) > 1) for at, (_, other) in zip(places, said, strict=True)]
         others = "; ".join([*beside[:i], *beside[i + 1 :]][:NAMED])
@@ -225,7 +230,7 @@ def contradiction_problems(
         of = " of whole people" if wrong.whole else ""
         together = f"what can be true{of} together with {others}{more}"
         expected = together if others else f"what {people} of the table can have"
-        expected += "" if wrong.fewest else " (there was no time to prove that none of these can be left out)"
+        expected += "" if wrong.fewest else UNPROVED
         says += f", where the true classes give {true}" if true else ""
         yield Problem(place, "statement", expected, says)
 

@@ -1222,7 +1222,10 @@ def test_audit_and_explain_name_statements_that_contradict_each_other(tmp_path: 
     assert [p.where for p in refused.value.problems] == [f"s.json, statement {i}" for i in (1, 2, 3)]
     assert main(["explain", str(tmp_path / "s.json"), str(tmp_path / "qi.csv")]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[-3:] == [f"contradiction: {problem}" for problem in refused.value.problems]
+    assert lines[-4:] == [
+        "contradiction: 3 statements cannot be true together:",
+        *(f"  {problem.where}: {problem.found}" for problem in refused.value.problems),
+    ]
 
 
 def _counts(*said: tuple[int, Any]) -> list[Fact]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from maxent.constraints.kinds.registry import kinds_of
-from maxent.constraints.program.program import Program, unread_in
+from maxent.constraints.program.program import UNPROVED, Program, unread_in
 from maxent.disclosure.baseline import HOW_GUESSED
 from maxent.disclosure.inference import Inference
 from maxent.disclosure.measures import MEASURES
@@ -413,5 +413,13 @@ def _lines(program: Program, found: Mapping[str, Any]) -> Iterator[tuple[str, st
         yield f"contradiction: {contradiction}", ""
     if (more := len(program.contradictions) - SHOWN_CONTRADICTIONS) > 0:
         yield f"and {more} more contradictions", ""
-    for each in found["contradictions"][len(program.contradictions) :]:
-        yield f"contradiction: {each['origin']}: statement: expected {each['expected']}, found {each['says']}", ""
+    together = found["contradictions"][len(program.contradictions) :]
+    if len(together) == 1:
+        one = together[0]
+        yield f"contradiction: {one['origin']}: statement: expected {one['expected']}, found {one['says']}", ""
+    elif together:
+        of = " of whole people" * together[0]["expected"].startswith("what can be true of whole people")
+        doubt = UNPROVED * together[0]["expected"].endswith(UNPROVED)
+        yield f"contradiction: {len(together)} statements cannot be true{of} together{doubt}:", ""
+        for each in together:
+            yield f"  {each['origin']}: {each['says']}", ""
