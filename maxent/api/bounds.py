@@ -31,7 +31,7 @@ from maxent.results.bounds import ProvedBounds, Worlds
 from maxent.results.parts import Parts
 from maxent.results.population import PopulationBounds
 from maxent.results.reliability import not_reliable, warn_unreliable
-from maxent.solvers.certainty.levels import Proved, level_names, prove, prove_alike
+from maxent.solvers.certainty.levels import Proved, level_names, prove, prove_alike, untimed
 from maxent.solvers.control import Clock
 
 
@@ -86,7 +86,7 @@ def bounds_case(case: Case, known: Knowledge, how: Proving, *, interruptible: bo
         else:
             program = replace(compile_in_time(case, known, clock), ties=how.ties)
             compiled = time.perf_counter()
-            proved = prove(program, how.last, clock)
+            proved = untimed(prove(program, how.last, clock), clock)
             refuse_contradictions(program, proved.status, clock, whole=how.last == level_names()[-1])
         more = _more(case, known, how, program, proved, clock) if proved.status != "inconsistent" else {}
     seconds = {"compile": case.seconds + compiled - begin, "prove": time.perf_counter() - compiled}

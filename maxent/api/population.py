@@ -32,7 +32,7 @@ from maxent.results.reliability import not_reliable, unwarned, warn_unreliable
 from maxent.results.review import LATE
 from maxent.solvers.backend import Options
 from maxent.solvers.certainty.bounds import Bounds
-from maxent.solvers.certainty.levels import Proved, last_level, level_names, prove
+from maxent.solvers.certainty.levels import Proved, last_level, level_names, prove, untimed
 from maxent.solvers.control import Clock, OutOfTime
 from maxent.solvers.solve.driver import Outcome, silent, solve_program
 from maxent.solvers.solve.symmetrised import averaged
@@ -206,7 +206,7 @@ def population_bounds(case: Case, known: Knowledge, how: Proving, *, interruptib
         with strangers_left_out():
             program = replace(compile_in_time(case, known, clock), ties=how.ties)
         compiled = time.perf_counter()
-        proved = proved_by_levels(case, known, program, how.last, clock)
+        proved = untimed(proved_by_levels(case, known, program, how.last, clock), clock)
         refuse_contradictions(program, proved.status, clock, whole=how.last == level_names()[-1])
     seconds = {"compile": case.seconds + compiled - begin, "prove": time.perf_counter() - compiled}
     result = PopulationBounds(

@@ -120,6 +120,20 @@ def prove(
     return refitted(program, found, unsettled & everybody[:, None]) if fitted and found.status == "proved" else found
 
 
+# What is said of proofs that ended although the call had time left, or no limit.
+UNTIMED = (
+    "not the time limit of the call ended the proofs: a method's own limit did (tables, cases, or seconds that it may "
+    "take), or a table of people too near to a printed digit to tell"
+)
+
+
+def untimed(found: Proved, clock: Clock) -> Proved:
+    """The same, with a note where the call has time left though its status is ``time_limit``."""
+    if found.status != "time_limit" or clock.stop() is not None:
+        return found
+    return replace(found, bounds=replace(found.bounds, notes=(*found.bounds.notes, UNTIMED)))
+
+
 def _prove(program: Program, last: str, clock: Clock, asked: BoolArray | None, start: Bounds | None) -> Proved:
     bounds = unbounded(program) if start is None else replace(start, unasked=np.zeros(start.low.shape, bool))
     if program.contradictions:
