@@ -41,6 +41,7 @@ STOPPED = (
     "how far from its optimum the fit stopped: its width is assumed, which is no proof and which bounds and verdicts "
     "name (--param tolerance=LARGEST GRADIENT states it, --train counts it)"
 )
+ON_THE_WORD = "a proof of where the fit stopped: its width is that of --param, on the word of who converts it"
 UNCOUNTED = "what the training table tells of the fit"
 UNWEIGHTED = "weights of rows in the fit: the statement holds of a fit without (--param weights=COLUMN)"
 LEAST = 64 * EPS
@@ -765,7 +766,9 @@ def whole(
 
     def refusing(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
         try:
-            return read(path, wanted, reader)
+            found = read(path, wanted, reader)
+            stated = {"tolerance", "mean_tolerance"} & set(wanted.parameters)
+            return replace(found, lost=(*found.lost, *[ON_THE_WORD] * bool(stated)))
         except InvalidInput:
             raise
         except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:

@@ -720,3 +720,10 @@ def test_weights_of_rows_are_seen_in_the_degrees_of_freedom(tmp_path: Path) -> N
     with pytest.raises(InvalidInput, match=r"Df Residuals: expected those of 60 rows .*'weights'.*found those of 150"):
         told(path, weighted, of="yes")
     assert told(path, weighted, of="yes", weights="age")[0]["weights"] == "age"
+
+
+@pytest.mark.parametrize("stated", [{}, {"tolerance": "0.5"}, {"mean_tolerance": "1e-3"}])
+def test_a_width_that_the_caller_states_is_said_to_be_on_its_word(tmp_path: Path, stated: dict[str, str]) -> None:
+    text = (FOLDER / "statsmodels_logit.csv").read_text(encoding="utf-8")
+    _, lost = told(tmp_path / "summary", text, of="yes", **stated)
+    assert ("on the word of who converts it" in lost) == bool(stated)
