@@ -7,6 +7,7 @@ the order of `OWN`, then of the names of entry points in the group ``maxent.read
 
 from __future__ import annotations
 
+import os
 import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -20,6 +21,7 @@ from typing import cast
 
 from maxent.models.errors import ARGUMENT, InvalidInput, MissingExtra, invalid
 from maxent.models.files.input_files import shown_path
+from maxent.models.files.json_files import bytes_of
 from maxent.models.formats.maxent_json.read import READER as MAXENT_JSON
 from maxent.models.formats.maxent_json.read import named_release, validate_release
 from maxent.models.formats.release_reader import (
@@ -279,6 +281,8 @@ def convert_model(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> 
     """Read a model that a tool wrote, a file or a folder, as a release."""
     chosen = reader_for(path, reader.reading.format)
     source = shown_path(path)
+    if path != "-" and not os.path.exists(path):
+        bytes_of(os.fspath(path))  # which says why it cannot be read
     release = None if chosen.convert else chosen.read(path, reader)  # first, as a file may not be there
     if problems := parameter_problems(wanted.parameters, chosen.parameters, chosen.name):
         raise InvalidInput("options", problems)

@@ -727,3 +727,9 @@ def test_a_width_that_the_caller_states_is_said_to_be_on_its_word(tmp_path: Path
     text = (FOLDER / "statsmodels_logit.csv").read_text(encoding="utf-8")
     _, lost = told(tmp_path / "summary", text, of="yes", **stated)
     assert ("on the word of who converts it" in lost) == bool(stated)
+
+
+@pytest.mark.parametrize("name", ["nosuch.pmml", "nosuch.csv"])
+def test_a_file_that_is_not_there_is_named_whatever_parameters_are_given(name: str) -> None:
+    with pytest.raises(InvalidInput, match=f"^{name}: file: path: .* no such file or directory$"):
+        maxent.convert(name, parameters={"tolerance": 1e-3})
