@@ -518,7 +518,8 @@ def review(call: decision_options.Reviewing, limits: dict[str, Any]) -> Review |
     early = call.early or (lambda verdict: None)
     recording = review_call(call, limits)
     stated, named_ones = told_apart(_whom(call), limits)
-    read = ({"release": "model"}.get(f.role, f.role) for f in recording.inputs)
+    model = "model" if subject.converted.release.published else "statements"
+    read = (model if file.role == "release" else file.role for file in recording.inputs)
     named_files = [InputFile(r, shown(f.path), f.size, f.sha256) for r, f in zip(read, recording.inputs, strict=True)]
     asked = Asked(words, told, tuple(named_files))
     first = call.first or (lambda found: None)

@@ -462,6 +462,7 @@ def test_reports_and_dossiers_of_statements_alone_speak_of_no_tree(tmp_path: Pat
     page = dossier.partition("</style>")[2]
     assert "MX406" not in page
     assert "table1.json, Table 1, row 1" in page.partition('id="people"')[2]  # where what is inferred comes from
+    assert "statements" in page.partition("Used as")[2].partition("table1.json")[0]
     told = page.replace("the model's answer for any input", "").replace("statements without a tree", "")
     told = told.replace("the model&#39;s answer for any input", "").partition('id="provenance"')[0]
     assert not re.search(r"\b(trees?|lea(f|ves)|nodes?|model|trained|training)\b", re.sub("<[^>]*>", " ", told))
