@@ -554,9 +554,15 @@ class CellSums:
 
     def totals(self, tree: int, values: FloatArray) -> FloatArray:
         """Sums of ``values``, shape (n_cells, k), over every place of a tree, shape (n_places, k)."""
-        sums = self.by_place(tree)
-        out = np.zeros((len(self._cells.trees[tree].start), *values.shape[1:]))
-        out[sums.places] = sums(values)
+        held, leaf = self._cells.trees[tree], self._cells.leaf[:, tree]
+        places = held.places
+        out = np.zeros((len(held.start), values.shape[1]))
+        for j, each in enumerate(values.T):
+            out[:, j] = np.bincount(leaf, each, len(out))
+        for level in reversed(places.levels[1:]):  # places below one node are consecutive
+            above = places.parent[level]
+            first = np.flatnonzero(np.append(True, above[1:] != above[:-1]))
+            out[above[first]] += np.add.reduceat(out[level], first, axis=0)
         return out
 
 

@@ -247,7 +247,10 @@ def _audit_trees(
         if not release.sampled:  # otherwise the table does not show who is in the sample
             sizes = place_sizes(case.cells(), people.counts)
     risks = audit_risk(release, people) if risk else None
-    places = [number_places(tree) for tree in release.trees]
+    # Those that people were placed in, where they were: what is known of a tree's places is found once.
+    places = (
+        [number_places(tree) for tree in release.trees] if people is None else [t.places for t in case.cells().trees]
+    )
     said = [statements_of(tree.nodes, release.target.classes) for tree in release.trees]
     if knowledge is not None:
         said = [each.known(knowledge, exact=not release.blurred) for each in said]

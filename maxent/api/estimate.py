@@ -28,7 +28,7 @@ from maxent.results.reliability import not_reliable, unwarned, warn_unreliable
 from maxent.results.solved import Once
 from maxent.solvers.backend import Backend, Options
 from maxent.solvers.backends.registry import load_backend
-from maxent.solvers.control import Clock, OutOfTime, in_time
+from maxent.solvers.control import Clock, OutOfTime, give_back, in_time
 from maxent.solvers.solution import Stop
 from maxent.solvers.solve.driver import Outcome, Point, silent, solve_program
 from maxent.solvers.solve.symmetrised import averaged
@@ -226,6 +226,7 @@ def estimate_case(
             measuring = point.program
             posterior = measuring.posterior(masses)
             error = max(how.tolerance, TOLERANCE)
+            give_back()
             found = measured(
                 case,
                 measuring,

@@ -17,7 +17,7 @@ from maxent.models.arrays import BoolArray, IntArray
 from maxent.models.draws import tells_draws
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.tables.classes import part_codes
-from maxent.solvers.control import LAST, Clock, in_time
+from maxent.solvers.control import LAST, Clock, give_back, in_time
 
 if TYPE_CHECKING:
     from maxent.api.case import Case
@@ -123,6 +123,7 @@ class Certainty:
     def _of_leaves(self, clock: Clock) -> Proof | None:
         """What the totals of single leaves prove, which takes no time."""
         if not self._alone:
+            give_back()
             found = in_time(clock, lambda: proof_of(self.program, "closed", clock))
             self._alone.append(found if found is not None and found.reliable else None)
         return self._alone[0]

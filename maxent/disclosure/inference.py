@@ -455,12 +455,13 @@ def shares(
     def summed(values: FloatArray) -> FloatArray:
         return values if part is None else marginal(values, program.release.target, part)
 
-    groups = list(_groups(program, masses))
-    if part is not None:
-        groups = [_of_part(found, summed, program.individuals) for found in groups]
-    of_cell = [found.of[program.cells.leaf[:, t]] for t, found in enumerate(groups)]
+    groups, of_cell = [], []
+    for t, found in enumerate(_groups(program, masses)):
+        held, group = _with_cells(found, program.cells.leaf[:, t])
+        groups.append(held if part is None else _of_part(held, summed, program.individuals))
+        of_cell.append(group)
     possible = _scaled(program, summed(masses), groups, of_cell, tolerance, summed, likely)
-    found = []
+    surest = []
     for p in (posterior, possible):
         largest = p.argmax(axis=1)
         value = p[each, largest]
@@ -469,10 +470,20 @@ def shares(
         if program.single:  # the sizes of groups are whole numbers
             for tree, group in zip(groups, of_cell, strict=True):
                 _recognise(exact, value, tree, group[np.argsort(program.cells.owner)], largest, tolerance)
-        found.append(np.where(np.isnan(exact), np.minimum(value + tolerance, 1.0), exact))  # see `measures.at_most`
+        surest.append(np.where(np.isnan(exact), np.minimum(value + tolerance, 1.0), exact))  # see `measures.at_most`
     low = np.max([each.all_low for each in groups], axis=0)
     high = np.min([each.all_high for each in groups], axis=0)
-    return Shares(found[0], np.maximum(*found), low, high, possible)
+    return Shares(surest[0], np.maximum(*surest), low, high, possible)
+
+
+def _with_cells(groups: Groups, leaf: IntArray) -> tuple[Groups, IntArray]:
+    """The groups that hold cells, alone, ``of`` their places; and the number of each cell's among them, if any."""
+    of = groups.of[leaf]
+    there = np.zeros(len(groups.of), bool)
+    there[of[of != NO_GROUP]] = True
+    number, at = np.cumsum(there, dtype=np.int32) - 1, np.flatnonzero(there)
+    held = replace(groups, of=at, low=groups.low[at], high=groups.high[at], mass=groups.mass[at], size=groups.size[at])
+    return held, np.where(of == NO_GROUP, NO_GROUP, number[of])
 
 
 def _of_part(groups: Groups, summed: Callable[[FloatArray], FloatArray], people: int) -> Groups:

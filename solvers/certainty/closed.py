@@ -119,7 +119,7 @@ class ClassTotals:
     def __init__(self, program: Program, times: IntArray | None = None) -> None:
         self.members, self.n_classes = members(program), program.n_classes
         who = self.members.who
-        self._times = (np.ones(len(who)) if times is None else times[who].astype(np.float64))[:, None]
+        self._times = np.ones(len(who)) if times is None else times[who].astype(np.float64)
         together = self._sum(self.members.inside) == np.diff(self.members.ends)
         people = self._sum(program.table.counts[who].astype(np.float64))
         stated = [c for c in program.linear if c.weights is None]  # what weighs cells says nothing of totals
@@ -152,19 +152,28 @@ class ClassTotals:
         below, above = np.full(low.shape, -np.inf, order="F"), np.full(high.shape, np.inf, order="F")
         if not len(m.who):
             return below, above
-        least, most = np.where(m.inside[:, None], low[m.who], 0.0), high[m.who]
-        sum_least, sum_most = self._sum(least * self._times), self._sum(most * self._times)
-        rounded = self._sum(fractional(least) | fractional(most)) > 0
-        slack = np.where(rounded, EPSILON * self._sum(self._times) * sum_most, 0.0)
+        sums = [np.empty_like(self.low, order="F") for _ in range(2)]
+        rounded, counted = np.empty(self.low.shape, bool, order="F"), self._sum(self._times)
+
+        def of_class(x: int) -> tuple[FloatArray, FloatArray]:
+            return np.where(m.inside, low[m.who, x], 0.0), high[m.who, x]
+
+        for x in range(self.n_classes):  # one after another: there can be a hundred times as many members as people
+            least, most = of_class(x)
+            sums[0][:, x], sums[1][:, x] = self._sum(least * self._times), self._sum(most * self._times)
+            rounded[:, x] = self._sum(fractional(least) | fractional(most)) > 0
+        sum_least, sum_most = sums
+        slack = np.where(rounded, EPSILON * counted[:, None] * sum_most, 0.0)
         self._narrow(sum_least - slack, sum_most + slack)
         rounded |= fractional(self.low) | fractional(self.high)
         slack += np.where(rounded, 4 * EPSILON * (sum_most + self.high), 0.0)
-        at, surely, need, room = m.region, m.who, self.low - slack - sum_most, self.high + slack - sum_least
-        if not (everywhere := bool(m.inside.all())):
-            surely = m.who[m.inside]
+        at, everywhere = m.region, bool(m.inside.all())
+        surely = m.who if everywhere else m.who[m.inside]
         for x in range(self.n_classes):  # of numbers in a row NumPy takes the greatest many times as fast
-            np.maximum.at(below[:, x], m.who, need[at, x] + most[:, x])
-            spare = room[at, x] + least[:, x]
+            least, most = of_class(x)
+            need = self.low[:, x] - slack[:, x] - sum_most[:, x]
+            spare = (self.high[:, x] + slack[:, x] - sum_least[:, x])[at] + least
+            np.maximum.at(below[:, x], m.who, need[at] + most)
             np.minimum.at(above[:, x], surely, spare if everywhere else spare[m.inside])
         return np.ascontiguousarray(below), np.ascontiguousarray(above)
 
